@@ -134,8 +134,7 @@ export function createAdmissionControl({
       }
       const request = new CallAdmission(call, key, route);
       const admission = limits.admit(request);
-      const admitted = (granted: Admission) =>
-        admittedCall(request, granted, { recorder, limits, startedAt: now(), onSettled });
+      const admitted = (granted: Admission) => admittedCall(request, granted, { recorder, limits, now, onSettled });
       return admission instanceof Promise ? admission.then(admitted) : admitted(admission);
     },
 
@@ -222,15 +221,14 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
 interface GrantOptions {
   recorder: Recorder;
   limits: LimitKeeper;
-  /** Unix milliseconds. */
-  startedAt: number;
+  now(): number;
   onSettled(): void;
 }
 
 function admittedCall(
   request: CallAdmission,
-  { headers, cost, settle: settleFirst }: Admission,
-  { recorder, limits, startedAt, onSettled }: GrantOptions,
+  { headers, cost, at, settle: settleFirst }: Admission,
+  { recorder, limits, now, onSettled }: GrantOptions,
 ): AdmittedCall {
   const { call, key, route, handler } = request;
   const models = key.settings.modelLimits && admitModels(request, limits);
@@ -246,7 +244,8 @@ function admittedCall(
       recorder,
       request: {
         id,
-        startedAt,
+        // Not later: its cost counts in the periods in which it is reserved.
+        startedAt: at ?? now(),
         keyId: key.id,
         tags: key.tags,
         toolFailures: operation.name === 'complete' ? operation.toolFailuresOf?.(call.body) : undefined,

@@ -21,6 +21,8 @@ export interface Admission {
   headers: Record<string, string>;
   /** Amount reserved of the budgets, in 1e-12 USD; absent without a budget. */
   cost?: bigint;
+  /** Moment, in Unix milliseconds, in whose days, weeks and months it is reserved, and the request counts; absent without a budget. */
+  at?: number;
   /** Settlement at the end of the request, which counts unless it says otherwise. Called once. */
   settle(used: { requests?: 0; tokens: number; cost: bigint }): void;
 }

@@ -126,17 +126,16 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     });
   }
 
-  /** `most`: the reservation of the previous budgets, which bounds this one. */
+  /** `most`: the reservation of the previous budgets, which bounds this one. `moment`: that of the period. */
   function admitBudget(
     request: AdmissionRequest,
     { name: subject, label, budgets, basis }: LimitSubject,
     period: Period,
-    most: bigint | undefined,
+    { most, moment }: { most: bigint | undefined; moment: number },
   ): MaybePromise<MoneyReservation | undefined> {
     const text = budgets[period];
     if (text === undefined) return undefined;
     const cost = most ?? request.cost;
-    const moment = now();
     const startsAt = periodStart(period, moment);
     const limit = moneyOf(text);
     const budget = { subject, period, startsAt };
@@ -155,6 +154,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const subjects = [...own, ...ofModel];
     const settles: SettleFunction[] = [];
     const reserved: string[] = [];
+    const at = now();
     let cost: bigint | undefined;
     const settle: SettleFunction = (used) => {
       for (const one of settles.splice(0)) one(used);
@@ -172,7 +172,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
       }
       for (const subject of own) {
         for (const period of PERIODS) {
-          const admitted = admitBudget(request, subject, period, cost);
+          const admitted = admitBudget(request, subject, period, { most: cost, moment: at });
           const money = admitted instanceof Promise ? await admitted : admitted;
           if (!money) continue;
           settles.push(money.settle);
@@ -184,7 +184,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
       settle({ requests: 0, tokens: 0, cost: 0n });
       throw error;
     }
-    const bound = cost === undefined ? {} : { cost };
+    const bound = cost === undefined ? {} : { cost, at };
     const { key } = request;
     const settleAll: Admission['settle'] = (used) => {
       settle({ requests: 1, ...used });
