@@ -141,10 +141,11 @@ export function createAdmissionControl({
     async reserve(key, { id, model, createdAt, cost = UNKNOWN_COST_RESERVATION }) {
       limits.recount(limits.subjects(key).map(({ name }) => name));
       const { headers, settle } = await limits.admit({ key, model, tokens: 0, cost });
-      if (cost === 0n || !limits.hasBudget(key)) {
+      if (cost === 0n) {
         settle({ tokens: 0, cost: 0n });
         return { headers, release: async () => {} };
       }
+      // Also where there is no budget: one that is set while the task is open has less left.
       try {
         await store.call('holdForTask', { taskId: id, keyId: key.id, tags: key.tags, amount: cost, createdAt });
       } catch (error) {

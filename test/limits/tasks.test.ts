@@ -58,6 +58,13 @@ forEachStore((name, open) => {
     await tomorrow.reserve(key, task('d', '1', NOON + 24 * 3_600_000));
   });
 
+  test(`of a budget that is set while they are open (${name})`, async (context) => {
+    const admission = await gateway(await open(context), 'one');
+    for (const id of ['a', 'b']) await admission.reserve({ ...key, settings: {} }, task(id, '0.4'));
+    await assert.rejects(admission.reserve(key, task('c', '0.4')), /1 USD a day; 0.2 USD are left/);
+    await admission.reserve(key, task('c', '0.2'));
+  });
+
   test(`what is released may be used again (${name})`, async (context) => {
     const admission = await gateway(await open(context), 'one');
     for (const id of ['a', 'b', 'c']) {
