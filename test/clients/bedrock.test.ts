@@ -150,10 +150,16 @@ describe('Amazon Bedrock', () => {
   test('access keys that are incomplete are refused, and not shown or sent as an API key', async () => {
     const { accessKeyId: id } = KEYS;
     const temporary = `ASIA${id.slice(4)}`;
-    for (const key of [id, `${id}:`, `${id}: hidden`, `${id}:hidden:to\\nken`, `${temporary}:hidden`]) {
+    const incomplete = /Access keys of AWS must be <access key id>:<secret access key>/;
+    const spaced = /api_key: has a space or the end of a line in it, which no key has/;
+    const refused: [key: string, reason: RegExp][] = [
+      ...[id, `${id}:`, `${temporary}:hidden`].map((key): [string, RegExp] => [key, incomplete]),
+      ...[`${id}: hidden`, `${id}:hidden:to\\nken`].map((key): [string, RegExp] => [key, spaced]),
+    ];
+    for (const [key, reason] of refused) {
       const yaml = `providers: { bedrock: { base_url: "${upstream.url}", api_key: "${key}" } }`;
       await assert.rejects(startTestGateway(yaml), (problem: Error) => {
-        assert.match(problem.message, /Access keys of AWS must be <access key id>:<secret access key>/, key);
+        assert.match(problem.message, reason, key);
         assert.doesNotMatch(problem.message, /hidden|AKIAT|ASIAT/);
         return true;
       });

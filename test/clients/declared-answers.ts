@@ -38,6 +38,8 @@ const STRICTER = [
   // Tiers that only another protocol has keep their names.
   '.service_tier: "batch"',
   '.service_tier: "ultrafast"',
+  '.service_tier: "offpeak"',
+  '.service_tier: "provisioned"',
 ];
 
 /** Places of answers that their types do not allow, each once. */

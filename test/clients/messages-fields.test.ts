@@ -30,6 +30,7 @@ const WITHOUT_EFFECT: Exceptions = [
   ['it is the default', /^thinking = \{"type":"adaptive"\}$/],
   ['it is the default', /^thinking\.display = "summarized"$/],
   ['it is the default', /^tools\.type = "custom"$/],
+  ['it is the default', /^messages\.content\.caller = \{"type":"direct"\}$/],
   ['budgets become efforts, of which there are few', /^thinking\.budget_tokens = 2000$/],
   ['the gateway leaves reasoning out of the answer', /^thinking\.display = "omitted"$/],
   ['reasoning without an envelope belongs to another provider', /^messages\.content\.(signature|thinking|data) = /],
