@@ -26,7 +26,11 @@ export interface ProvidedGateway extends Pick<TestGateway, 'url' | 'close'> {
 /** Providers that take steps, or that give one answer to everything, with a model of some kind. */
 export async function startProvidedGateway(
   steps?: Step[],
-  { answer, model = '{ id: m }' }: { answer?: Json; model?: string } = {},
+  {
+    answer,
+    model = '{ id: m }',
+    aliases = {},
+  }: { answer?: Json; model?: string; aliases?: Record<string, string> } = {},
 ): Promise<ProvidedGateway> {
   const providers = {} as Record<UpstreamProtocol, TestUpstream>;
   const entries: string[] = [];
@@ -37,7 +41,7 @@ export async function startProvidedGateway(
     const base = providers[protocol].url + (['chat', 'responses'].includes(protocol) ? '/v1' : '');
     entries.push(`  ${protocol}: { type: ${TYPES[protocol]}, base_url: "${base}", api_key: k, models: [${model}] }`);
   }
-  const gateway = await startTestGateway(`providers:\n${entries.join('\n')}`);
+  const gateway = await startTestGateway(`aliases: ${JSON.stringify(aliases)}\nproviders:\n${entries.join('\n')}`);
   return {
     url: gateway.url,
     lastCall: (protocol) => providers[protocol].calls.at(-1),

@@ -27,7 +27,8 @@ const STEPS = [
 
 const [python = 'python3', ...words] = process.argv.slice(2);
 const gateway = await startGatewayProcess();
-const provided = await startProvidedGateway(STEPS);
+// To LiteLLM, `responses/` before a name is an order to speak that protocol.
+const provided = await startProvidedGateway(STEPS, { aliases: { 'aliased/m': 'responses/m' } });
 /** Answers with what the provider of the protocol in the path was last asked. */
 const recorder = await startUpstream(({ path }, response) =>
   answerJson(response, provided.lastCall(path.slice(1) as UpstreamProtocol)?.body ?? null),

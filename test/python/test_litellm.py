@@ -19,12 +19,14 @@ CAPABLE = {
     "supports_native_structured_output": True,
     "supports_reasoning": True,
 }
+NAMES = {protocol: f"{protocol}/m" for protocol in common.PROTOCOLS} | {"responses": "aliased/m"}
+"""The model of each protocol. To LiteLLM, `responses/` before a name is an order to speak that protocol."""
 
 
 def setUpModule():
     """LiteLLM sends schemas and effort only to models of which it knows that they take them."""
     litellm.suppress_debug_info = True
-    names = [f"{protocol}/m" for protocol in common.PROTOCOLS] + ["sandbox/echo", "sandbox/reasoner"]
+    names = [*NAMES.values(), "sandbox/echo", "sandbox/reasoner"]
     litellm.register_model(
         {f"{route}/{name}": {"litellm_provider": route, **CAPABLE} for route in BASES for name in names}
     )
@@ -74,7 +76,7 @@ class LitellmCases:
 
     async def loop(self, protocol, ask):
         messages = user("Weather?")
-        params = {"model": f"{protocol}/m", "gateway": common.PROVIDED, "tools": TOOLS, "reasoning_effort": "low"}
+        params = {"model": NAMES[protocol], "gateway": common.PROVIDED, "tools": TOOLS, "reasoning_effort": "low"}
         first = (await ask(messages, **params)).choices[0].message
         self.assertEqual(arguments_of(first), [("weather", common.LOOP.weather)])
         messages += [first.model_dump(), result(first.tool_calls[0], "sunny")]
