@@ -9,7 +9,7 @@ import { speak } from '../conformance/rig.ts';
 import { startTestGateway, startUpstream } from '../gateway/harness.ts';
 import { codexFolder, codexProgram, execArguments, installCodex } from './codex.ts';
 
-const VERSION = '0.169';
+const VERSION = '0.171';
 const NOTE = 'A paper boat on a river.';
 
 before(installCodex);

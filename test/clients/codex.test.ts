@@ -92,7 +92,7 @@ const installed = VERSIONS.filter((version) => process.platform !== 'win32' || v
 for (const version of installed) {
   describe(`Codex ${version}`, () => {
     for (const protocol of IDS) {
-      const models = version === '0.169' ? [MODELS[protocol], `${KNOWN_MODEL}-${protocol}`] : [MODELS[protocol]];
+      const models = version === '0.171' ? [MODELS[protocol], `${KNOWN_MODEL}-${protocol}`] : [MODELS[protocol]];
       for (const model of models) {
         test(`writes a file and runs a command with ${model}, over ${protocol}`, async (context) => {
           const program = codexProgram(version) ?? assert.fail(`Codex ${version} is not published for this platform`);

@@ -20,9 +20,11 @@ const TRIPLES: Record<string, string> = {
 };
 const PLATFORM = `${process.platform}-${process.arch}`;
 const TIMEOUT_MS = 60_000;
+/** Newer versions print a list of models with instructions for each, of more than a megabyte. */
+const MOST_OUTPUT_BYTES = 64 * 1024 ** 2;
 
 /** Versions that speak differently. */
-export const VERSIONS = ['0.80', '0.104', '0.130', '0.150', '0.169'] as const;
+export const VERSIONS = ['0.80', '0.104', '0.130', '0.150', '0.171'] as const;
 
 export async function installCodex(): Promise<void> {
   const installer: Installer = await import(new URL('../../scripts/install.mjs', import.meta.url).href);
@@ -83,7 +85,8 @@ ${key}
     work,
     run: (program, args) =>
       new Promise((resolve) => {
-        const child = execFile(program, args, { cwd: work, env, timeout: TIMEOUT_MS }, (error, stdout, stderr) =>
+        const options = { cwd: work, env, timeout: TIMEOUT_MS, maxBuffer: MOST_OUTPUT_BYTES };
+        const child = execFile(program, args, options, (error, stdout, stderr) =>
           resolve({ code: error ? Number(error.code ?? -1) : 0, stdout, stderr }),
         );
         child.stdin?.end();
