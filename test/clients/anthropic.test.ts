@@ -102,7 +102,7 @@ judge(
       assert.equal(last.stop_reason, 'end_turn');
     },
 
-    'the SDK runs the tools itself': async (client) => {
+    'the SDK runs the tools itself, whole and streamed': async (client) => {
       const tools = [weather, clock].map(({ name, input_schema }) => ({
         type: 'custom' as const,
         name,
@@ -111,14 +111,17 @@ judge(
         parse: (input: unknown) => input,
         run: () => `ran ${name}`,
       }));
-      const runner = client.beta.messages.toolRunner({
-        model: 'sandbox/tools',
-        max_tokens: 1000,
-        messages: [{ role: 'user', content: 'All in parallel' }],
-        tools,
-      });
-      const [block] = (await runner.runUntilDone()).content;
-      assert.equal(block?.type === 'text' && block.text, 'weather answered: ran weather\nclock answered: ran clock');
+      for (const stream of [false, true]) {
+        const runner = client.beta.messages.toolRunner({
+          model: 'sandbox/tools',
+          max_tokens: 1000,
+          messages: [{ role: 'user', content: 'All in parallel' }],
+          tools,
+          stream,
+        });
+        const [block] = (await runner.runUntilDone()).content;
+        assert.equal(block?.type === 'text' && block.text, 'weather answered: ran weather\nclock answered: ran clock');
+      }
     },
 
     'parallel calls arrive whole and streamed, their arguments in pieces (checklist 43, 46)': async (client) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import {
+  type CallableTool,
   type Content,
   type ContentListUnion,
   FunctionCallingConfigMode,
@@ -106,6 +107,28 @@ judge(
       const answer = await chat.sendMessageStream({ message: { functionResponse } });
       assert.equal(await collect(answer, (chunk) => said(chunk)), 'weather answered: rain');
       assert.equal((await chat.sendMessage({ message: 'Again' })).functionCalls?.[0]?.name, 'weather');
+    },
+
+    'the SDK runs the tools itself, whole and streamed': async (client) => {
+      const ran: unknown[] = [];
+      const tool: CallableTool = {
+        tool: async () => ({ functionDeclarations: [weather, clock] }),
+        async callTool(calls) {
+          ran.push(...calls.map(({ name, args }) => [name, typeof args]));
+          return calls.map(({ id, name = '' }) => ({ functionResponse: { id, name, response: { output: 'rain' } } }));
+        },
+      };
+      const params = { client, model: 'sandbox/tools', contents: 'All in parallel', config: { tools: [tool] } };
+      const whole = await ask(params);
+      const chunks = await streamed(params);
+      assert.equal(whole.text, 'weather answered: rain\nclock answered: rain');
+      assert.equal(chunks.map((chunk) => said(chunk)).join(''), whole.text);
+      const round = [
+        ['weather', 'object'],
+        ['clock', 'object'],
+      ];
+      assert.deepEqual(ran, [...round, ...round]);
+      assert.equal(whole.automaticFunctionCallingHistory?.length, 3);
     },
 
     'parallel calls arrive whole and streamed, each with an id (checklist 51)': async (client) => {
