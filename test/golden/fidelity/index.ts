@@ -20,7 +20,7 @@ model does not accept is dropped by name or adapted as well. A field stands for 
 
 const RESPONSES = `### From responses
 
-What becomes of the fields of Responses clients is told in [Responses](responses.md#models-of-other-protocols).`;
+What becomes of the fields of Responses clients is described in [Responses](responses.md#models-of-other-protocols).`;
 
 const ANSWERS = `Whole answers and streams carry the same. An error keeps its message, and its code becomes the nearest one of the client's protocol ([errors](errors.md)).
 Members that only one protocol has (\`system_fingerprint\`, \`logprobs.refusal\`, \`moderation\`, \`container\`, \`context_management\`, \`diagnostics\`, \`safetyRatings\`, \`urlContextMetadata\`, \`modelStatus\`, search queries, steps of tools that ran at the provider) are left out,
