@@ -16,7 +16,7 @@ type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
 
 /** Unicode line separators, which are escaped because some clients end an event line at them. */
 const LINE_END = /[\u0085\u2028\u2029]/;
-const LINE_ENDS = new RegExp(LINE_END, 'g');
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
 export interface TranslationContext {
   plan: Plan;
