@@ -19,8 +19,6 @@ export interface StoredAccess {
   readonly eventPath: readonly string[];
   /** Member of the response object that tells whether it is stored. */
   readonly storeMember: string;
-  /** Its paths in a whole response and in the events of a stream. */
-  readonly storePaths: readonly (readonly string[])[];
   /** Member of a request and of the response object that names the conversation to which they belong. */
   readonly turnMember: string;
   /** Member of a request and of the response object that names the response that they continue. */
@@ -39,7 +37,7 @@ export interface HiddenState {
 
 /** Storage of an answer that is being encoded. */
 export interface AnswerStorage {
-  /** The gateway will store the answer. */
+  /** The answer will be stored. */
   isStored?: boolean;
   /** Filled with state that the answer does not show; absent if nothing of the answer is stored. */
   hidden?: HiddenState[];

@@ -360,21 +360,6 @@ models:
           }
         });
 
-        test('a response that the gateway stores says so, though its upstream keeps none', async () => {
-          for (const previous of [false, true]) {
-            const first = previous ? await create({ input: 'One' }) : undefined;
-            const asked = { model: 'plain/m', input: 'Two', previous_response_id: first?.body.id, stream };
-            const response = await post(`${gateway.url}/v1/responses`, asked, HEADERS.chat);
-            const text = await response.text();
-            const objects: Json[] = stream
-              ? parseEvents(Buffer.from(text)).flatMap(({ data }) => JSON.parse(data).response ?? [])
-              : [JSON.parse(text)];
-            assert.ok(objects.length >= (stream ? 3 : 1));
-            assert.deepEqual(new Set(objects.map(({ store }) => store)), new Set([true]));
-            assert.equal((await request('GET', objects[0].id)).body.store, true);
-          }
-        });
-
         test('an upstream that says it stores nothing is believed', async () => {
           keeping.changes = { store: false };
           const first = await create({ model: 'keeping/m', input: 'One', stream });

@@ -18,7 +18,7 @@ export function encoderOptions(
     now: () => Math.floor(now() / 1000),
     includeUsage: call.protocol.operations.complete.streamUsage?.asked(call.body) ?? true,
     array: call.array,
-    isStored: call.keeper?.isStored === true && (path === 'translated' || !endpoint.dialect.keepsResponses),
+    isStored: call.keeper?.isStored === true,
     ...(call.keeper && { hidden: [] }),
     hideReasoning: request?.reasoning?.visible === false,
     echo: path === 'translated' ? echoOf?.(call.asked ?? call.body, call.body) : undefined,

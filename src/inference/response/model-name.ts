@@ -17,15 +17,12 @@ import type { OutputRun } from './output-run.ts';
 /** Start of an escaped letter of a member name; all letters have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
-/** Members that are searched in whole responses of an operation: model name, usage that gets its cost, storage, and provider state. */
+/** Members that are searched in whole responses of an operation: the model name, the usage that gets its cost, and provider state. */
 export function soughtMembers(operation: Operation): SoughtMembers {
   const known = soughtByOperation.get(operation);
   if (known) return known;
-  const { modelPaths, cost, state, stored } = operation;
-  const sought = new SoughtMembers(
-    [...modelPaths, ...(cost?.paths ?? []), ...(stored?.storePaths ?? [])],
-    state?.fields,
-  );
+  const { modelPaths, cost, state } = operation;
+  const sought = new SoughtMembers([...modelPaths, ...(cost?.paths ?? [])], state?.fields);
   soughtByOperation.set(operation, sought);
   return sought;
 }

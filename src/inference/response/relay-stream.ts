@@ -3,7 +3,6 @@
 import type { Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
-import { everySpanAt, spliceAll } from '../../core/json/spans.ts';
 import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts';
 import { ownCopy } from '../../core/own-bytes.ts';
 import type { Protocol } from '../../core/protocol.ts';
@@ -44,8 +43,6 @@ interface FrameChecks {
   /** Search of all marks of this protocol at once, because most frames have none. */
   hasMark: MarkSearch;
   withoutNull: NullRemover | undefined;
-  /** Finds the member that tells whether the response is stored; absent if the protocol has none. */
-  tellsStored: MarkSearch | undefined;
 }
 
 const knownChecks = new WeakMap<Protocol, FrameChecks>();
@@ -63,7 +60,6 @@ function checksOf(protocol: Protocol): FrameChecks {
     hasMark: createMarkSearch([...marksForItems, ...endMarks, ...nullable]),
     mayEnd: createMarkSearch(endMarks),
     withoutNull: streamUsage && createNullRemover(streamUsage.member),
-    tellsStored: stored && createMarkSearch([JSON.stringify(stored.storeMember)]),
   };
   knownChecks.set(protocol, checks);
   return checks;
@@ -319,23 +315,12 @@ class StreamRelay implements StreamConverter {
     this.#renamer.rename(frame, { brace, text, out, run: this.#run });
   }
 
-  /**
-   * The frame with its cost and with the true value of `store`, and without the empty usage member that servers send if only the
-   * gateway asked for usage.
-   */
+  /** The frame with its cost, and without the empty usage member that servers send if only the gateway asked for usage. */
   #changedMembers(frame: Buffer, brace: number, text: FrameText): Buffer {
-    const charged = this.#priced(this.#told(frame, brace, text), brace);
+    const charged = this.#priced(frame, brace);
     const { withoutNull } = this.#checks;
     if (!withoutNull || this.#options.includeUsage || !this.#isMarked) return charged;
     return withoutNull(charged, charged === frame ? text : frameText(charged));
-  }
-
-  #told(frame: Buffer, brace: number, text: FrameText): Buffer {
-    const { stored } = this.#operation;
-    if (!this.#options.isStored || !stored || !this.#checks.tellsStored?.(text)) return frame;
-    const json = frame.subarray(brace);
-    const spans = everySpanAt(json, stored.storePaths);
-    return spans.length === 0 ? frame : Buffer.concat([frame.subarray(0, brace), spliceAll(json, spans, 'true')]);
   }
 
   /** False for an upstream that reports usage only at the start. */

@@ -44,14 +44,14 @@ export function checkResponse(body: Json, protocol: UpstreamProtocol): void {
     throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
 }
 
-/** The upstream's bytes with the gateway's model name, the cost, the true value of `store`, and the members that clients require. */
+/** The upstream's bytes with the gateway's model name, the cost, and the members that clients require. */
 export function relayResponse(
   response: ParsedResponse,
   context: Pick<ResponseContext, 'call' | 'planned' | 'options' | 'charge'>,
 ): WholeResponse {
   const { call, planned, options } = context;
   const { operation } = call;
-  const { bytes, json, members } = response;
+  const { bytes, json } = response;
   operation.checkAnswer?.(json);
   const reported = operation.usageOf(json);
   const usage = reported?.output ? reported : estimated(response, planned, reported);
@@ -60,10 +60,6 @@ export function relayResponse(
   const counted = { operation, usage, costOf: charged };
   const missing = operation.requiredMembers && missingMembers(bytes, json, operation.requiredMembers);
   const edits = relayEdits(response, { operation, model: options.model, counted });
-  if (operation.stored && options.isStored) {
-    const text = Buffer.from('true');
-    for (const span of members.spansAt(bytes, operation.stored.storePaths)) edits.push({ ...span, text });
-  }
   return { body: withEdits(bytes, missing ? [missing, ...edits] : edits), usage, facts };
 }
 

@@ -34,7 +34,6 @@ export const stored: StoredAccess = {
   },
   eventPath: ['response'],
   storeMember: 'store',
-  storePaths: [['store'], ['response', 'store']],
   turnMember: 'conversation',
   previousMember: 'previous_response_id',
 };
