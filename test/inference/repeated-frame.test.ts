@@ -175,6 +175,19 @@ for (const { upstream, forms, last } of UPSTREAMS) {
   }
 }
 
+/** The upstream, with the number of frames that its decoder has parsed. */
+function counting(upstream: Protocol): { upstream: Protocol; parsed(): number } {
+  let parsed = 0;
+  const counted = withDecoder(upstream, (decoder) => ({
+    ...decoder,
+    decode(event) {
+      parsed++;
+      return decoder.decode(event);
+    },
+  }));
+  return { upstream: counted, parsed: () => parsed };
+}
+
 for (const [name, upstream, form] of [
   ['text of chat', chat, CHAT_FORMS[0]],
   [
@@ -188,23 +201,16 @@ for (const [name, upstream, form] of [
   ['thinking of messages', messages, MESSAGES_FORMS[1]],
 ] as const) {
   test(`${name}: of 100 frames that differ in their text, the decoder parses three at most`, () => {
-    let parsed = 0;
-    const counted = withDecoder(upstream, (decoder) => ({
-      ...decoder,
-      decode(event) {
-        parsed++;
-        return decoder.decode(event);
-      },
-    }));
+    const counted = counting(upstream);
     const all = Array.from({ length: 100 }, (_, index) =>
       asFrame(form?.(` "é中🦊"\n${index}`.slice(index < 3 ? 8 : 0)) ?? '', false),
     );
     const said = translated(
-      counted,
+      counted.upstream,
       messages,
       all.map((frame) => Buffer.from(frame)),
     );
-    assert.ok(parsed <= 3, `${parsed} parsed`);
+    assert.ok(counted.parsed() <= 3, `${counted.parsed()} parsed`);
     assert.equal(said.filter((text) => text.includes('content_block_delta')).length, 100);
   });
 }
@@ -214,18 +220,20 @@ test('a stream whose frames all differ elsewhere is not compared any more after 
     asFrame(chunk({ content: ` ${index}` }, { id: `c${index}` }), false),
   );
   const same = Array.from({ length: 20 }, (_, index) => asFrame(chunk({ content: ` ${index}` }), false));
-  let parsed = 0;
-  const counted = withDecoder(chat, (decoder) => ({
-    ...decoder,
-    decode(event) {
-      parsed++;
-      return decoder.decode(event);
-    },
-  }));
+  const counted = counting(chat);
   translated(
-    counted,
+    counted.upstream,
     messages,
     [...different, ...same].map((frame) => Buffer.from(frame)),
   );
-  assert.equal(parsed, 40);
+  assert.equal(counted.parsed(), 40);
+});
+
+test('a large frame is parsed, within the limits of events', () => {
+  const counted = counting(chat);
+  const texts = [' a', ' b', ' c', 'x'.repeat(5000), ' d'];
+  const all = texts.map((text) => Buffer.from(asFrame(chunk({ content: text }), false)));
+  const said = translated(counted.upstream, messages, all);
+  assert.equal(counted.parsed(), 4);
+  assert.ok(said.some((text) => text.includes('x'.repeat(5000))));
 });

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json/json.ts';
 import { ownCopy } from '../../core/own-bytes.ts';
 
-/** Maximum size of a frame that is remembered. */
+/** Maximum size of a frame that is remembered, and of one like it: larger ones are read within the limits of events. */
 const MAX_FRAME_BYTES = 4096;
 /** Frames that are remembered in a row without a repetition, after which a stream has none. */
 const MAX_ATTEMPTS = 4;
@@ -32,7 +32,7 @@ export class RepeatedFrame {
   /** The text of a repetition, never empty; undefined for another frame. */
   textIn(frame: Buffer): string | undefined {
     const [head, tail] = [this.#head, this.#tail];
-    if (!head || !tail || !startsWith(frame, head, 0)) return undefined;
+    if (!head || !tail || frame.length > MAX_FRAME_BYTES || !startsWith(frame, head, 0)) return undefined;
     const end = this.#end ? this.#endBeforeFiller(frame, head.length, tail, this.#end) : frame.length - tail.length;
     if (end <= head.length || !startsWith(frame, tail, end)) return undefined;
     const text = unquoted(frame, head.length, end);
