@@ -112,11 +112,12 @@ function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void 
     if (message !== undefined) report(path, message);
   }
   const found = schemaProblems(configSchema, file);
+  const foreign = new Map(foreignReferences(file).map(({ path, message }) => [path, message]));
   for (const { path, message, allowed } of found) {
-    if (read.missing.has(path)) continue;
+    if (read.missing.has(path) || foreign.has(path)) continue;
     report(path, allowed ? unknownField(path, allowed) : redact(message) + exampleOf(path, message));
   }
-  for (const { path, message } of foreignReferences(file)) report(path, message);
+  for (const [path, message] of foreign) report(path, message);
   if (found.length > 0) return;
   for (const { path, message } of priceProblems(file)) report(path, message);
   for (const path of malformedUrls(file)) report(path, 'is no valid URL');

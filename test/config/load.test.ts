@@ -395,7 +395,6 @@ providers:
   ollama: { enabled: false, api_key: $NOT_READ }
 admin: { token: "$A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS" }`,
     faults: [
-      '1: keys[0].key: must be 16 to 200 characters without spaces',
       '1: keys[0].key: "$CI_KEY" is no reference to a variable; write "${CI_KEY}"',
       '1: keys[1].key: "{env.A_VARIABLE_FOR_THE_KEY}" is no reference to a variable; write "${A_VARIABLE_FOR_THE_KEY}"',
       '3: providers.openai.api_key: "os.environ/OPENAI_API_KEY" is no reference to a variable; write "${OPENAI_API_KEY}"',
