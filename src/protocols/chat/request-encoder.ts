@@ -1,6 +1,6 @@
 /** Request encoder: converts the hub form to the body for an upstream. */
 
-import type { ChatRequest } from '../../core/chat.ts';
+import type { ChatRequest, Effort } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { createSchemaBudget } from '../../core/json/schema-budget.ts';
@@ -9,8 +9,7 @@ import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
 import { defined } from '../../core/plain-objects.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
-import { type EncodedFormat, encodeFormat, refusePrefill } from '../openai-request.ts';
-import { encodeEffort } from './effort.ts';
+import { type EncodedFormat, encodeEffort, encodeFormat, refusePrefill, requestedEffort } from '../openai-request.ts';
 import { encodeTurns } from './message-encoder.ts';
 import { encodeTools } from './tools.ts';
 
@@ -27,7 +26,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const { rules } = target;
   const dropped = new Set(unsupportedTurnDetails(request.turns, SUPPORTED_DETAILS));
   refusePrefill(request, rules);
-  const effort = encodeEffort(request, rules, dropped);
+  const effort = encodeEffortBesideTools(request, rules, dropped);
   const schemas = createSchemaBudget();
   const format = encodeFormat(request, rules, { dropped, schemas });
   const messages = encodeTurns(request.turns, { target, dropped });
@@ -46,6 +45,14 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     ...encodeAccount(request, dropped),
   };
   return { body: defined(body), dropped: [...dropped] };
+}
+
+/** `reasoning_effort`; undefined if unset or unsupported. Some models call tools there only without reasoning. */
+function encodeEffortBesideTools(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Effort | undefined {
+  if (!rules.toolsNeedNoReasoning || request.tools.length === 0) return encodeEffort(request, rules, dropped);
+  const requested = requestedEffort(request.reasoning, rules);
+  if (requested !== undefined && requested !== 'none') dropped.add('reasoning.effort');
+  return 'none';
 }
 
 /** Sampling parameters that the model supports; others are dropped and named. */

@@ -1,15 +1,15 @@
 /** Stream decoder of generateContent: converts upstream chunks to events. A whole response is a stream of one chunk. */
 
 import { createHash } from 'node:crypto';
-import type { CallPart, ChatEvent, Citation, NativePart, Opaque, Usage } from '../../core/chat.ts';
-import { placedAt } from '../../core/cited-span.ts';
+import type { CallPart, ChatEvent, NativePart, Opaque, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, read } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import { createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
 import { joinUsage } from '../../core/usage-bounds.ts';
-import { createCitationBudget, decodeCitations, sourcesIn } from './citations.ts';
+import { createCitationBudget, sourcesIn } from './citations.ts';
+import { type CitedTexts, createCitedTexts } from './cited-texts.ts';
 import { decodeBlob, decodeFile } from './content-decoder.ts';
 import { errorIn } from './errors.ts';
 import { decodeBlock, decodeFinish } from './finish.ts';
@@ -27,27 +27,9 @@ const NATIVE = [
   'audioTranscription',
 ];
 
-/** A text part that another part ended, with its place in the text of the candidate. */
-interface EndedText {
-  index: number;
-  start: number;
-  end: number;
-}
-
 /** State of one candidate. */
 interface CandidateState {
-  /** Visible text so far, which citations count in, and the index and the beginning of its last part. */
-  text: string;
-  textIndex: number;
-  partStart: number;
-  inText: boolean;
-  /** Texts that ended in this chunk. */
-  ended: EndedText[];
-  /** Sources were told that were not looked for in texts that ended. */
-  isTold: boolean;
-  /** Sources were put into texts that ended in the last chunk; these are left. */
-  isCited: boolean;
-  uncited?: Citation[] | undefined;
+  texts: CitedTexts;
   /** Signature of the open text or thought. */
   signature?: string | undefined;
   called: boolean;
@@ -93,20 +75,6 @@ function searchOf({ queries, last }: CandidateState): NativePart | undefined {
   if (queries.length === 0) return undefined;
   const sources = sourcesIn(last);
   return { type: 'native', protocol: '', value: {}, search: { id: '', queries, sources } };
-}
-
-/** The text in which the cited words end. */
-function endedAt(texts: readonly EndedText[], { end }: Citation): EndedText | undefined {
-  if (end === undefined) return undefined;
-  let low = 0;
-  let high = texts.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((texts[middle] as EndedText).end < end) low = middle + 1;
-    else high = middle;
-  }
-  const text = texts[low];
-  return text && text.start < end ? text : undefined;
 }
 
 /** An empty candidate before later ones. */
@@ -178,13 +146,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
 
   function stateOf(candidate: number): CandidateState {
     states[candidate] ??= {
-      text: '',
-      textIndex: 0,
-      partStart: 0,
-      inText: false,
-      ended: [],
-      isTold: false,
-      isCited: false,
+      texts: createCitedTexts(citations),
       called: false,
       spoke: false,
       queries: [],
@@ -197,18 +159,14 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const state = stateOf(index);
     for (const name of WHOLE) if (candidate[name] !== undefined) state.last[name] = candidate[name];
     const { groundingMetadata, logprobsResult } = candidate;
-    if (groundingMetadata?.groundingChunks) {
-      state.last.groundingMetadata = groundingMetadata;
-      state.uncited = undefined;
-    }
-    state.isTold ||= Boolean(groundingMetadata?.groundingChunks || candidate.citationMetadata);
+    if (groundingMetadata?.groundingChunks) state.last.groundingMetadata = groundingMetadata;
+    state.texts.beginChunk(candidate);
     const queries: string[] = groundingMetadata?.webSearchQueries ?? [];
     if (queries.length > state.queries.length) state.queries = queries;
     searches = Math.max(searches, queries.length);
     const parts: Json[] = candidate.content?.parts ?? [];
-    state.ended = [];
     const made = parts.flatMap((part) => decodePart(part, state, index));
-    const events = candidate.finishReason === undefined ? made : cite(made, state);
+    const events = candidate.finishReason === undefined ? made : state.texts.cite(made, state.last);
     const logprobs = decodeLogprobs(logprobsResult);
     return logprobs ? [...events, ...visible(state, index, { logprobs })] : events;
   }
@@ -221,8 +179,8 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const events = text !== '' || isWhole ? flush(state, index) : [];
     if (part.thought === true) {
       if (text === '' && !opaque) return events;
-      if (state.inText) state.signature = undefined;
-      leaveText(state);
+      if (state.texts.isOpen) state.signature = undefined;
+      state.texts.leave();
       const ended = endSigned(state, index, opaque);
       return [...events, ...ended, ...writer.text(index, 'reasoning', { text, opaque })];
     }
@@ -240,22 +198,16 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function visible(state: CandidateState, index: number, delta: Parameters<typeof writer.text>[2]): ChatEvent[] {
-    if (!state.inText) state.signature = undefined;
+    const { texts } = state;
+    if (!texts.isOpen) state.signature = undefined;
     const ended = endSigned(state, index, delta.opaque);
-    if (ended.length > 0) leaveText(state);
-    if (!state.inText) state.partStart = state.text.length;
-    state.inText = true;
-    state.text += delta.text ?? '';
-    state.spoke ||= state.text !== '';
+    if (ended.length > 0) texts.leave();
+    texts.add(delta.text ?? '');
+    state.spoke ||= texts.text !== '';
     const said = writer.text(index, 'text', delta);
     const last = said.at(-1);
-    if (last && 'index' in last) state.textIndex = last.index;
+    if (last && 'index' in last) texts.place(last.index);
     return [...ended, ...said];
-  }
-
-  function leaveText(state: CandidateState): void {
-    if (state.inText) state.ended.push({ index: state.textIndex, start: state.partStart, end: state.text.length });
-    state.inText = false;
   }
 
   /** Ends a signed text or thought where another signature follows: each belongs to a part of its own. */
@@ -267,7 +219,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function whole(state: CandidateState, index: number, part: Parameters<typeof writer.whole>[1]): ChatEvent[] {
-    leaveText(state);
+    state.texts.leave();
     state.signature = undefined;
     state.spoke = true;
     return writer.whole(index, part);
@@ -306,42 +258,12 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     return whole(state, index, part);
   }
 
-  /** Puts the sources that are told by the last chunk into the texts that end in it; a text that ended before gets none. */
-  function cite(events: ChatEvent[], state: CandidateState): ChatEvent[] {
-    if (state.isCited || !state.isTold || state.ended.length === 0) return events;
-    state.isTold = false;
-    const found = decodeCitations(state.last, state.text, citations);
-    if (found.length === 0) return events;
-    state.isCited = true;
-    const uncited: Citation[] = [];
-    const cited = new Map<number, ChatEvent[]>();
-    const last = state.inText ? undefined : state.ended.at(-1);
-    for (const citation of found) {
-      const text = endedAt(state.ended, citation) ?? last;
-      if (!text) {
-        uncited.push(citation);
-        continue;
-      }
-      const { index } = text;
-      const deltas = cited.get(index) ?? [];
-      deltas.push({ type: 'part-delta', index, citation: placedAt(text.start, citation) });
-      cited.set(index, deltas);
-    }
-    state.uncited = uncited;
-    return events.flatMap((event) =>
-      event.type === 'part-end' ? [...(cited.get(event.index) ?? []), event] : [event],
-    );
-  }
-
   /** Sources and the search come before a call that has no end: the model wrote nothing behind it. */
   function endCandidate(state: CandidateState, index: number): ChatEvent[] {
     const { last } = state;
     const isCut = state.partial !== undefined && decodeFinish(last, { called: false, spoke: true }).reason !== 'stop';
     const events: ChatEvent[] = [];
-    for (const citation of state.uncited ?? decodeCitations(last, state.text, citations)) {
-      const offset = state.inText ? state.partStart : state.text.length;
-      events.push(...visible(state, index, { citation: placedAt(offset, citation) }));
-    }
+    for (const citation of state.texts.uncited(last)) events.push(...visible(state, index, { citation }));
     events.push(...writer.close(index));
     const search = searchOf(state);
     if (search) events.push(...writer.whole(index, search));
