@@ -33,6 +33,8 @@ export interface JobRun {
   readonly ended: Promise<void>;
 }
 
+/** Longest wait at a time: no timer lasts as long as a clock can be set back. */
+const MAX_WAIT_MS = 1_000;
 /** Backoff of a job that threw: doubled by each consecutive failure. */
 const FIRST_RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = 15 * 60_000;
@@ -50,7 +52,7 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
   /** Timers may fire early and the clock may be adjusted, so the due time is checked again. */
   function startWhenDue(): void {
     const delay = job.dueAt - clock.now();
-    if (delay > 0) cancelTimer = clock.after(delay, startWhenDue);
+    if (delay > 0) cancelTimer = clock.after(Math.min(delay, MAX_WAIT_MS), startWhenDue);
     else runIfLeased();
   }
 

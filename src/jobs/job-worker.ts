@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import type { JobTimes } from '../store/operations/job-candidates.ts';
 import type { ClaimedJob, QueueCursors } from '../store/operations/jobs.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable, storeRetryDelay } from '../store/unavailable.ts';
@@ -15,8 +16,8 @@ import { createJobRun, type JobRun } from './job-run.ts';
 export interface JobWorkerOptions {
   store: Store;
   handler: JobHandler;
-  /** Due times of the next free jobs, by kind. */
-  dueTimes(): Promise<ReadonlyMap<string, number>>;
+  /** Times of the jobs, by kind. */
+  jobTimes(): Promise<ReadonlyMap<string, JobTimes>>;
   log: Pick<Logger, 'warn' | 'error'>;
   clock: Clock;
 }
@@ -40,6 +41,8 @@ const LEASE_MARGIN_MS = 20_000;
 const RECOVERY_MS = 15_000;
 /** Difference between clock and timers above which the clock is taken to have been set. */
 const CLOCK_JUMP_MS = 1_000;
+/** No job is due, and no lease ends, later than this from now: what is later was written by a clock that was set back since. */
+const MAX_AHEAD_MS = 2 * 3_600_000;
 
 export function createJobWorker(options: JobWorkerOptions): JobWorker {
   const { store, handler, log, clock } = options;
@@ -51,15 +54,16 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   let failures = 0;
   /** Time of the last claim before an outage of the store, and where the monotonic clock stands when its leases may be taken. */
   const outage = { since: clock.now(), overAt: Number.NEGATIVE_INFINITY };
-  /** Times of both clocks when the next look was scheduled, and the time until it. */
-  let scheduled = { at: clock.now(), since: clock.monotonic(), interval: 0 };
+  /** What the clock showed at the origin of the monotonic one, as of the last look. */
+  let origin = clock.now() - clock.monotonic();
+  /** When the next look was scheduled, by the monotonic clock, and the time until it. */
+  let scheduled = { since: clock.monotonic(), interval: 0 };
   let cancelTimer = () => {};
   let claiming: Promise<void> = Promise.resolve();
 
-  /** `moved`: by how much the clock was set during the work before, which the next look then sees. */
-  function scheduleLook(interval: number, moved: number): void {
+  function scheduleLook(interval: number): void {
     cancelTimer();
-    scheduled = { at: clock.now() - moved, since: clock.monotonic(), interval };
+    scheduled = { since: clock.monotonic(), interval };
     cancelTimer = clock.after(interval, () => {
       if (state === 'failed') state = 'idle';
       // A kind that was never claimed is not among those that a look reads.
@@ -81,7 +85,6 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
 
   async function run(work: () => Promise<number>): Promise<void> {
     let interval = CLAIM_INTERVAL_MS;
-    const origin = clock.now() - clock.monotonic();
     try {
       await handleClockJump();
       await renewExpired();
@@ -95,7 +98,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     const again = state === 'claiming-again';
     if (state === 'stopped') return;
     state = failures > 0 ? 'failed' : 'idle';
-    scheduleLook(failures > 0 ? storeRetryDelay(failures) : interval, clock.now() - clock.monotonic() - origin);
+    scheduleLook(failures > 0 ? storeRetryDelay(failures) : interval);
     if (again && failures === 0) wake();
   }
 
@@ -112,10 +115,12 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
 
   /** Claims only where a job is due soon: a claim writes to the store, and an idle gateway would do so for each kind of job. */
   async function look(): Promise<number> {
-    const dueAt = (await options.dueTimes()).get(kind) ?? Number.POSITIVE_INFINITY;
+    const { dueAt = Number.POSITIVE_INFINITY, latest = 0 } = (await options.jobTimes()).get(kind) ?? {};
     const now = clock.now();
+    const isAhead = latest > now + MAX_AHEAD_MS;
+    if (isAhead) await store.call('correctJobs', { kind, now, latest: now + MAX_AHEAD_MS, leaseUntil: now + leaseMs });
     const remaining = dueAt - LOOKAHEAD_MS - now;
-    if (remaining <= 0) return claimAvailable();
+    if (isAhead || remaining <= 0) return claimAvailable();
     noteContact(now);
     return Math.min(remaining, untilCommonLook(clock.monotonic()));
   }
@@ -163,17 +168,20 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   /** Detects that the clock was set or the process suspended, by comparing the clock with the time that has passed, up to that of the timer. */
   async function handleClockJump(): Promise<void> {
     const now = clock.now();
+    const monotonic = clock.monotonic();
     // A wake-up comes before the look.
-    const elapsed = Math.min(scheduled.interval, clock.monotonic() - scheduled.since);
-    const jump = now - scheduled.at - elapsed;
+    const elapsed = Math.min(scheduled.interval, monotonic - scheduled.since);
+    const jump = now - origin - scheduled.since - elapsed;
     if (jump < -CLOCK_JUMP_MS && store.engine === 'sqlite') {
       log.warn({ kind, by: -jump }, 'the clock was set back; due times of jobs are shifted with it');
       // Those that wait here do so for the moment before.
       await Promise.all([...runs].map((run) => run.stop()));
       await store.call('shiftJobs', { kind, now, by: -jump });
-      scheduled = { at: now, since: clock.monotonic(), interval: 0 };
     }
     if (jump > CLOCK_JUMP_MS) await Promise.all([...runs].map((run) => run.renew()));
+    // Where the store failed, the next look sees the same.
+    origin = now - monotonic;
+    scheduled = { since: monotonic, interval: 0 };
   }
 
   /** While the store was unavailable, leases may have expired. A claim would take the jobs of this gateway's own runs. */

@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import { type Clock, createStoreClock } from '../core/clock.ts';
+import type { JobTimes } from '../store/operations/job-candidates.ts';
 import type { Store } from '../store/store.ts';
 import type { JobHandler, Scheduler } from './job.ts';
 import { createJobWorker } from './job-worker.ts';
@@ -20,9 +21,9 @@ export function createScheduler({
   log,
   clock = createStoreClock(store),
 }: SchedulerOptions): Scheduler {
-  const dueTimes = createSharedLook(store, clock);
+  const jobTimes = createSharedLook(store, clock);
   const workers = new Map(
-    handlers.map((handler) => [handler.kind, createJobWorker({ store, handler, dueTimes, log, clock })]),
+    handlers.map((handler) => [handler.kind, createJobWorker({ store, handler, jobTimes, log, clock })]),
   );
   return {
     wake: (kind) => workers.get(kind)?.wake(),
@@ -32,9 +33,9 @@ export function createScheduler({
   };
 }
 
-/** Reads the due times of the next jobs. Job workers that ask while a read is under way share it. */
-function createSharedLook(store: Store, clock: Clock): () => Promise<ReadonlyMap<string, number>> {
-  let reading: Promise<ReadonlyMap<string, number>> | undefined;
+/** Reads the times of jobs. Job workers that ask while a read is under way share it. */
+function createSharedLook(store: Store, clock: Clock): () => Promise<ReadonlyMap<string, JobTimes>> {
+  let reading: Promise<ReadonlyMap<string, JobTimes>> | undefined;
   return () => {
     reading ??= store.call('nextDueJobs', { now: clock.now() }).finally(() => {
       reading = undefined;

@@ -3,6 +3,7 @@
  * it, never because polls fail.
  */
 
+import { MAX_RETRY_AFTER_MS } from '../core/fields.ts';
 import { defined } from '../core/plain-objects.ts';
 import type { CancelResult, PollResult, VideoAsset } from '../core/video.ts';
 import type { TaskMemory, VideoTask } from '../records/video-task.ts';
@@ -30,7 +31,9 @@ export async function poll(step: TaskStep): Promise<StepResult> {
   if (!hasUnsentCancel(step)) {
     const now = context.clock.now();
     const moment = context.pollBudget.reserve(pollLaneOf(attempt), task.id, now);
-    if (moment > now) return saveChange(step, (fresh) => reschedule(step, fresh, { dueAt: moment }), loaded);
+    // Of very many tasks, one asks again for a slot that is far away: no job waits longer.
+    const dueAt = Math.min(moment, now + MAX_RETRY_AFTER_MS);
+    if (moment > now) return saveChange(step, (fresh) => reschedule(step, fresh, { dueAt }), loaded);
   }
   const cancellation = hasUnsentCancel(step) ? await sendCancel(step) : undefined;
   const report = await queryStatus(step);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Cancellation } from '../../src/core/cancellation.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { followStream } from '../../src/stored-responses/follow.ts';
 import { answerJson, KEY, startTestGateway, startUpstream } from '../gateway/harness.ts';
 import { createVideoClock, eventually, videoClient } from '../gateway/video-client.ts';
@@ -141,4 +142,32 @@ test('a video that ends while the clock is near 1970 is kept once it is right', 
   const { completed_at: endedAt, expires_at: expiresAt } = await client.until(id, 'completed');
   assert.ok(endedAt >= Math.floor(before / 1000), String(endedAt));
   assert.ok(expiresAt >= Math.floor((before + 168 * HOUR) / 1000), String(expiresAt));
+});
+
+test('a job whose next run is written by the clock from before it is set back to 1970 goes on', async (context) => {
+  const clock = createVideoClock();
+  const isCorrected = Promise.withResolvers<void>();
+  const isWriting = Promise.withResolvers<void>();
+  const gateway = await startTestGateway('', {
+    clock,
+    wrapStore: (store) => {
+      const call = async (name: string, values: Json) => {
+        const isAcceptance = name === 'saveVideo' && values.attempt?.state === 'accepted';
+        if (isAcceptance) {
+          isWriting.resolve();
+          await isCorrected.promise;
+        }
+        const result = await store.call(name as never, values as never);
+        if (name === 'shiftJobs' && values.kind === 'video') isCorrected.resolve();
+        return result;
+      };
+      return { ...store, call: call as typeof store.call };
+    },
+  });
+  context.after(() => gateway.close());
+  const client = videoClient(gateway);
+  const { id } = await client.create();
+  await eventually(gateway, async () => await Promise.race([isWriting.promise.then(() => true), turn(false)]));
+  clock.set(HOUR);
+  await client.until(id, 'completed');
 });

@@ -19,6 +19,7 @@ function claimOf(over: Partial<Claim> = {}): Claim {
   return { kind: 'test', lease: randomUUID(), ...times, ...limits, ...over };
 }
 
+const refsAndTimes = ({ jobs }: Claimed) => jobs.map(({ ref, dueAt }) => [ref, dueAt]);
 const lanesOf = ({ jobs }: Claimed) => jobs.map(({ lane }) => lane);
 
 forEachStore((name, open) => {
@@ -42,6 +43,25 @@ forEachStore((name, open) => {
     const later = await claim(store, { now: NOW + 30_000 });
     assert.equal(later.jobs.length, 3, 'leases that ended free their jobs');
     assert.equal(later.jobs[0]?.claims, 2);
+  });
+
+  test(`the latest time of a job is known, and times that are too late are corrected (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const latest = async () => (await store.call('nextDueJobs', { now: NOW })).get('test')?.latest;
+    await store.do('addJobs', { jobs: [job('a', NOW)] });
+    await claim(store);
+    assert.equal(await latest(), NOW + 30_000, 'the lease');
+    await store.do('addJobs', { jobs: [job('b', NOW + 40_000), job('c', NOW + 50_000)] });
+    assert.equal(await latest(), NOW + 50_000);
+    await store.call('correctJobs', { kind: 'test', now: NOW, latest: NOW + 45_000, leaseUntil: NOW });
+    assert.equal(await latest(), NOW + 40_000);
+    assert.deepEqual(refsAndTimes(await claim(store)), [['c', NOW]]);
+    await store.call('correctJobs', { kind: 'test', now: NOW, latest: NOW + 20_000, leaseUntil: NOW });
+    assert.deepEqual(refsAndTimes(await claim(store)).sort(), [
+      ['a', NOW],
+      ['b', NOW],
+      ['c', NOW],
+    ]);
   });
 
   test(`limits per lane, per owner and for late jobs apply across all gateways (${name})`, async (context) => {

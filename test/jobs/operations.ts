@@ -30,6 +30,9 @@ export const operations = {
   breakLane: writing<{ kind: string; lane: string }, void>('state', async (transaction, lane) => {
     await transaction.run('INSERT INTO job_lane (kind, lane, failures) VALUES (:kind, :lane, 20)', lane);
   }),
+  leaseJobs: writing<{ lane: string; lease: string; until: number }, void>('state', async (transaction, values) => {
+    await transaction.run('UPDATE job SET lease = :lease, lease_until = :until WHERE lane = :lane', values);
+  }),
   finish: writing<Lease, boolean>('state', (transaction, lease) => finishJob(transaction, lease)),
   reschedule: writing<Lease & { dueAt: number }, boolean>('state', (transaction, { dueAt, ...lease }) =>
     rescheduleJob(transaction, lease, dueAt, 1),

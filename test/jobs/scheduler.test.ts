@@ -336,6 +336,31 @@ describe('a scheduler with a manual clock', () => {
     assert.ok(clock.monotonic() < 7_000, `${clock.monotonic()} ms`);
   });
 
+  test('what the clock from before it was set back by years writes later delays no job', async (context) => {
+    const { store, clock, begin, pass } = await rig(context);
+    const { runs, handler } = recordingHandler(store, clock);
+    begin(handler);
+    await pass(1_000, () => clock.now() >= START + 600);
+    clock.set(3_600_000);
+    await pass(2_000, () => clock.now() >= 3_602_000);
+    await store.do('addJobs', { jobs: jobs(1, { lane: 'late', dueAt: START + 5_000 }), late: true });
+    await store.do('addJobs', { jobs: jobs(1, { lane: 'early', dueAt: START + 5_000 }) });
+    await store.do('leaseJobs', { lane: 'early', lease: 'of a gateway that is gone', until: START + 30_000 });
+    await pass(60_000, () => runs.length === 2);
+    assert.deepEqual(new Set(runs.map(({ job }) => job.lane)), new Set(['early', 'late']));
+  });
+
+  test('a clock set back delays no job where the store was away then', async (context) => {
+    const { store, clock, begin, fail, pass } = await rig(context);
+    const { runs, handler } = recordingHandler(store, clock);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 10_000 }) });
+    begin(handler);
+    await pass(3_000, () => clock.now() >= START + 2_000);
+    fail('shiftJobs', 1);
+    clock.set(clock.now() - 3_600_000);
+    await pass(12_000, () => runs.length === 1);
+  });
+
   test('a scheduler without due jobs reads once a second for all kinds, and writes nothing', async (context) => {
     const store = await openJobStore(context, openTestSqlite);
     const clock = createManualClock(START);

@@ -28,18 +28,29 @@ const MAX_WALK_STEPS = 500;
 /** Full lanes whose other queues a walk skips. */
 const MAX_SKIPPED_LANES = 32;
 
-const firstFreeSql = (late: 0 | 1) =>
-  `(SELECT due_at FROM job WHERE kind = job_turn.kind AND late = ${late} AND lease_until <= :now ORDER BY due_at LIMIT 1)`;
-/** Each kind whose jobs were ever claimed has a turn. */
-const NEXT_DUE_TIMES = `SELECT kind, ${firstFreeSql(0)} AS early, ${firstFreeSql(1)} AS late FROM job_turn`;
+export interface JobTimes {
+  /** Due time of the next job that no gateway holds; absent if there is none. */
+  dueAt?: number;
+  /** Latest due time of a job, or end of a lease. */
+  latest: number;
+}
 
-/** Due times of the next jobs that no gateway holds, by kind. */
-export async function nextDueTimes(transaction: Transaction, values: { now: number }): Promise<Map<string, number>> {
-  const rows = await transaction.all(NEXT_DUE_TIMES, values);
+const ofTier = (late: 0 | 1) => `FROM job WHERE kind = job_turn.kind AND late = ${late}`;
+const firstFreeSql = (late: 0 | 1) => `(SELECT due_at ${ofTier(late)} AND lease_until <= :now ORDER BY due_at LIMIT 1)`;
+const lastDueSql = (late: 0 | 1) => `(SELECT max(due_at) ${ofTier(late)})`;
+/** Each kind whose jobs were ever claimed has a turn. */
+const JOB_TIMES = `SELECT kind, ${firstFreeSql(0)} AS early, ${firstFreeSql(1)} AS late,
+  ${lastDueSql(0)} AS last_early, ${lastDueSql(1)} AS last_late,
+  (SELECT max(lease_until) FROM job WHERE kind = job_turn.kind AND lease <> '') AS last_lease FROM job_turn`;
+
+/** Times of the jobs of each kind. */
+export async function jobTimes(transaction: Transaction, values: { now: number }): Promise<Map<string, JobTimes>> {
+  const rows = await transaction.all(JOB_TIMES, values);
   return new Map(
-    rows.flatMap(({ kind, early, late }) => {
-      const times = [early, late].filter((time) => time !== null).map(Number);
-      return times.length > 0 ? [[String(kind), Math.min(...times)] as const] : [];
+    rows.map(({ kind, early, late, last_early, last_late, last_lease }) => {
+      const due = [early, late].filter((time) => time !== null).map(Number);
+      const latest = Math.max(...[last_early, last_late, last_lease].map(Number));
+      return [String(kind), { ...(due.length > 0 && { dueAt: Math.min(...due) }), latest }];
     }),
   );
 }

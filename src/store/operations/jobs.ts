@@ -2,7 +2,7 @@
 
 import type { Lease, NewJob } from '../job-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { dueJobs, type JobCandidate, nextDueTimes, type Queue, walkQueues } from './job-candidates.ts';
+import { dueJobs, type JobCandidate, jobTimes, type Queue, walkQueues } from './job-candidates.ts';
 
 export interface Claim {
   kind: string;
@@ -273,7 +273,20 @@ export const shiftJobs = writing<{ kind?: string; now: number; by: number }, num
   },
 );
 
-export const nextDueJobs = reading('state', nextDueTimes);
+/** Makes jobs due that wait for a time later than `latest`, and ends leases that last longer at `leaseUntil`, before which a holder renews its own. */
+export const correctJobs = writing<{ kind: string; now: number; latest: number; leaseUntil: number }, void>(
+  'state',
+  async (transaction, { kind, now, latest, leaseUntil }) => {
+    const values = { kind, latest };
+    await transaction.run('UPDATE job SET due_at = :now WHERE kind = :kind AND due_at > :latest', { ...values, now });
+    await transaction.run(
+      "UPDATE job SET lease_until = :leaseUntil WHERE kind = :kind AND lease <> '' AND lease_until > :latest",
+      { ...values, leaseUntil },
+    );
+  },
+);
+
+export const nextDueJobs = reading('state', jobTimes);
 
 /** Whether there is any job of a kind. */
 export const hasJobs = reading<{ kind: string }, boolean>('state', async (transaction, values) => {

@@ -34,6 +34,8 @@ export type VideoState =
 const QUEUED_MS = 500;
 const READY_MS = 3000;
 const HANG_PROGRESS_PERCENT = 50;
+/** Difference between the clocks of gateways. A task that seems to be made later than that is over: the clock was set back since. */
+const CLOCK_SKEW_MS = 60_000;
 
 const ENDINGS = { complete: 'completed', fail: 'failed', expire: 'expired' } as const;
 
@@ -45,7 +47,7 @@ export function fateOf(prompt: string): SandboxVideoTask['fate'] {
 
 /** State of a task at a time in Unix milliseconds. */
 export function stateOf({ created, fate }: SandboxVideoTask, now: number): VideoState {
-  const age = now - created;
+  const age = now - created < -CLOCK_SKEW_MS ? READY_MS : now - created;
   if (age < QUEUED_MS) return { status: 'queued' };
   const progress = Math.min(99, Math.floor((100 * age) / READY_MS));
   if (fate === 'hang') return { status: 'in_progress', progress: Math.min(HANG_PROGRESS_PERCENT, progress) };
