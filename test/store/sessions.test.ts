@@ -42,6 +42,31 @@ forEachStore((engine, openStore) => {
       assert.equal(await sessionsOf(store).open({ token: token.reveal() }, OPENING), undefined);
     });
 
+    test('that a clock opened which is set back by years have ended, as have its codes; one set back by an hour ends none', async (context) => {
+      const store = await openStore(context);
+      const sessions = sessionsOf(store);
+      const codeOf = async () => (await createLoginCode(store, { role: 'admin', author, now: clock.now() })).code;
+      const openWith = async (code: string) => (await sessions.open({ code }, OPENING))?.cookie ?? '';
+      const all = { current: undefined, names: new Map<string, string>() };
+      const count = async () =>
+        (await createSessionList({ store, now: clock.now }).list(new URLSearchParams(), all)).total;
+      const started = clock.now();
+      clock.set(started + 10 * 365 * 24 * 3_600_000);
+      const cookie = await openWith(await codeOf());
+      const code = await codeOf();
+      clock.set(clock.now() - 3_600_000);
+      assert.equal((await sessions.find(cookie))?.role, 'admin');
+      clock.set(started);
+      assert.equal(await sessions.find(cookie), undefined);
+      assert.equal(await count(), 0);
+      assert.equal(await openWith(code), '');
+      const next = await openWith(await codeOf());
+      assert.equal((await sessions.find(next))?.role, 'admin');
+      clock.set(started + 10 * 365 * 24 * 3_600_000);
+      assert.equal(await sessions.find(cookie), undefined, 'it does not come back');
+      clock.set(started);
+    });
+
     test('are removed when they have ended, and seen to the minute', async (context) => {
       const store = await openStore(context);
       const sessions = sessionsOf(store);
@@ -60,7 +85,7 @@ forEachStore((engine, openStore) => {
       clock.advance(12 * 3_600_000);
       assert.deepEqual(await listed(), { data: [], total: 0, next: null });
       await open();
-      const before = { openedBefore: 0, seenBefore: 0 };
+      const before = { openedBefore: 0, seenBefore: 0, openedAfter: Number.MAX_SAFE_INTEGER };
       assert.equal((await store.call('listSessions', { ...before, limit: 10 })).rows.length, 1);
     });
   });

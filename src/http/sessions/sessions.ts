@@ -48,12 +48,14 @@ export interface Sessions {
 
 const LIFETIME_MS = 7 * 24 * 3600 * 1000;
 const IDLE_MS = 12 * 3600 * 1000;
+/** A session that was opened so far ahead has no known age: the clock was set back since. A clock an hour off ends none. */
+const MAX_AHEAD_MS = 12 * 3600 * 1000;
 const TOUCH_INTERVAL_MS = 60_000;
 const MAX_SESSIONS_PER_KEY = 20;
 
-/** Times before which a session that was opened or seen last has ended. */
+/** Times before which a session that was opened or seen last has ended, and after which none can have been opened. */
 export function sessionEnds(now: number): SessionEnds {
-  return { openedBefore: now - LIFETIME_MS, seenBefore: now - IDLE_MS };
+  return { openedBefore: now - LIFETIME_MS, seenBefore: now - IDLE_MS, openedAfter: now + MAX_AHEAD_MS };
 }
 
 export function createSessions({ store, keys, token, clock: { now } }: SessionsOptions): Sessions {
@@ -77,7 +79,8 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
   function sessionOf(row: SessionRow, cookie: string): BrowserSession | undefined {
     const { id, openedAt, seenAt, keyDigest, tokenProof } = row;
     const endsAt = Math.min(openedAt + LIFETIME_MS, seenAt + IDLE_MS);
-    if (now() >= endsAt) return undefined;
+    const moment = now();
+    if (moment >= endsAt || openedAt > moment + MAX_AHEAD_MS) return undefined;
     if (tokenProof !== null && !(token && isSameSecret(tokenProof, proofOfToken(cookie, token)))) return undefined;
     const facts = { id, openedAt, endsAt };
     if (row.role !== 'key')

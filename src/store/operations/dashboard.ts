@@ -25,10 +25,12 @@ export interface LoginCode {
   author: Author;
 }
 
-/** Sessions that were opened or seen before these times have ended. */
+/** Sessions that were opened or seen before these times have ended, as have those that a clock which was set back since opened. */
 export interface SessionEnds {
   openedBefore: number;
   seenBefore: number;
+  /** Also codes that were made later are no longer valid. */
+  openedAfter: number;
 }
 
 export interface SessionOpening extends SessionEnds {
@@ -56,12 +58,13 @@ export const addLoginCode = writing<LoginCode, void>('state', async (transaction
 
 /** Opens a session and uses up its code. Returns its role; undefined if there is no such code any more. */
 export const openSession = writing<SessionOpening, string | undefined>('state', async (transaction, opening) => {
-  const { session, codeDigest, author, perKey } = opening;
+  const { session, codeDigest, author, perKey, openedAfter } = opening;
   const { openedAt: now } = session;
   let { role } = session;
   if (codeDigest !== undefined) {
-    const taken = 'DELETE FROM login_code WHERE digest = :codeDigest AND expires_at > :now RETURNING role';
-    const [code] = await transaction.all(taken, { codeDigest, now });
+    const taken = `DELETE FROM login_code WHERE digest = :codeDigest AND expires_at > :now AND created_at <= :openedAfter
+      RETURNING role`;
+    const [code] = await transaction.all(taken, { codeDigest, now, openedAfter });
     if (!code) return undefined;
     role = String(code.role);
   }
@@ -107,10 +110,11 @@ export interface SessionPosition {
 export const listSessions = reading<
   SessionEnds & SessionSearch & { limit: number; after?: SessionPosition | undefined },
   { rows: SessionRow[]; total: number }
->('state', async (transaction, { openedBefore, seenBefore, keyId, id, limit, after }) => {
-  const values = { openedBefore, seenBefore, ...(keyId !== undefined && { keyId }), ...(id !== undefined && { id }) };
+>('state', async (transaction, { openedBefore, seenBefore, openedAfter, keyId, id, limit, after }) => {
+  const ends = { openedBefore, seenBefore, openedAfter };
+  const values = { ...ends, ...(keyId !== undefined && { keyId }), ...(id !== undefined && { id }) };
   const conditions = [
-    'opened_at > :openedBefore AND seen_at > :seenBefore',
+    'opened_at > :openedBefore AND seen_at > :seenBefore AND opened_at <= :openedAfter',
     ...(keyId === undefined ? [] : ['key_id = :keyId']),
     ...(id === undefined ? [] : ['id = :id']),
   ];
@@ -138,9 +142,13 @@ export const endSession = writing<{ id: string; keyId?: string; now: number; aut
   },
 );
 
-async function forgetEnded(transaction: Transaction, { openedBefore, seenBefore }: SessionEnds): Promise<void> {
-  const sql = 'DELETE FROM session WHERE opened_at <= :openedBefore OR seen_at <= :seenBefore';
-  await transaction.run(sql, { openedBefore, seenBefore });
+async function forgetEnded(
+  transaction: Transaction,
+  { openedBefore, seenBefore, openedAfter }: SessionEnds,
+): Promise<void> {
+  const sql =
+    'DELETE FROM session WHERE opened_at <= :openedBefore OR seen_at <= :seenBefore OR opened_at > :openedAfter';
+  await transaction.run(sql, { openedBefore, seenBefore, openedAfter });
 }
 
 function sessionRow(row: Row): SessionRow {
