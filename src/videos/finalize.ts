@@ -54,7 +54,9 @@ async function withoutLostCopy(mirror: Mirror, asset: TaskAsset): Promise<TaskAs
 /** Signal that aborts at the end of the time for mirroring. */
 function mirrorTimeout({ context: { clock }, loaded: { task }, signal }: TaskStep) {
   const end = new AbortController();
-  const left = (task.memory.mirror?.since ?? clock.now()) + MIRROR_TIMEOUT_MS - clock.now();
+  const now = clock.now();
+  // A clock that was set back leaves no more than the whole time.
+  const left = Math.min(task.memory.mirror?.since ?? now, now) + MIRROR_TIMEOUT_MS - now;
   const stop = () => end.abort(new GatewayError('timeout', 'The mirror has taken too long.'));
   return { signal: AbortSignal.any([signal, end.signal]), cancel: clock.after(Math.max(0, left), stop) };
 }

@@ -155,7 +155,9 @@ function changeForMissing(step: TaskStep, loaded: LoadedVideo): VideoChange {
   const now = context.clock.now();
   const { cancellation } = loaded.task.memory;
   if (cancellation === 'accepted') return settle(context, loaded, cancelledEnding(context, loaded.task));
-  const { count, since } = loaded.task.memory.missing ?? { count: 0, since: now };
+  const { count, since: first } = loaded.task.memory.missing ?? { count: 0, since: now };
+  // By a clock that was set back, it would not pass.
+  const since = Math.min(first, now);
   if (count + 1 >= MAX_MISSING_RESPONSES && now - since >= MIN_MISSING_MS) {
     return loaded.task.cancelRequested && cancellation === undefined
       ? settle(context, loaded, cancelledEnding(context, loaded.task))

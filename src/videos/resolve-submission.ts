@@ -14,20 +14,24 @@ const RESOLUTION_TIMEOUT_MS = 10 * 60_000;
 export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
   const { context, loaded, signal } = step;
   const { attempt } = loaded;
-  const sentAt = attempt.sentAt ?? attempt.createdAt;
-  const elapsed = context.clock.now() - sentAt;
+  const now = context.clock.now();
+  // One that lies ahead is of a clock that was set back since: it counts from now.
+  const sentAt = Math.min(attempt.sentAt ?? attempt.createdAt, now);
+  const elapsed = now - sentAt;
   const finding = await findLostSubmission(context, loaded, signal);
   if (finding.type === 'impossible') {
     // The gateway that sent it may still be waiting for the response, although its lease expired.
     const mayRespond = attempt.state === 'sending' && elapsed < SUBMISSION_TIMEOUT_MS;
     return mayRespond
-      ? saveChange(step, (fresh) => reschedule(step, fresh, { dueAt: sentAt + SUBMISSION_TIMEOUT_MS }))
+      ? saveChange(step, (fresh) =>
+          reschedule(step, fresh, { attempt: { sentAt }, dueAt: sentAt + SUBMISSION_TIMEOUT_MS }),
+        )
       : failAsUnknown(step);
   }
   if (finding.type === 'found') return accept(step, finding.ref);
   if (finding.type === 'none' && elapsed >= LIST_DELAY_MS) return resubmit(step);
   if (elapsed >= RESOLUTION_TIMEOUT_MS) return failAsUnknown(step);
-  return saveChange(step, (fresh) => retryLater(step, fresh));
+  return saveChange(step, (fresh) => retryLater(step, fresh, { attempt: { sentAt } }));
 }
 
 /** The upstream has no such task. */

@@ -508,6 +508,25 @@ test('mirroring ends after fifteen minutes, and every video gets a try', async (
   assert.deepEqual([body.status, body.mirror_urls.length, body.unsigned_urls.length], ['completed', 1, 2]);
 });
 
+test('mirroring ends after another fifteen minutes where the clock was set back by years before', async (context) => {
+  const tries: AbortSignal[] = [];
+  const save: Mirror['save'] = (_task, _index, _source, signal) => {
+    if (tries.push(signal) === 1) throw new GatewayError('upstream_error', 'not now');
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  };
+  const rig = await createRig(context, { mirror: { ...mirrorOf(), save } });
+  await rig.create();
+  await rig.until(() => tries.length === 1);
+  await rig.setBack(HOUR);
+  rig.clock.advance(10 * SECOND);
+  const work = rig.work();
+  while (tries.length < 2) await rest();
+  assert.equal(tries[1]?.aborted, false);
+  rig.clock.advance(15 * MINUTE);
+  assert.equal(tries[1]?.aborted, true);
+  await work;
+});
+
 test('a task waiting for its mirror can be abandoned but not cancelled', async (context) => {
   const mirror = mirrorOf(broken(), broken());
   const rig = await createRig(context, { mirror });

@@ -157,6 +157,16 @@ test('a task is lost after three consecutive 404s over a minute', async (context
   assert.ok((task.settledAt ?? 0) - START >= MINUTE);
 });
 
+test('a task is lost as soon where the clock is set back by years meanwhile', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => ({ status: 404 });
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 1);
+  await rig.setBack(HOUR);
+  await rig.until(() => rig.clock.now() >= HOUR + 5 * MINUTE);
+  assert.equal((await rig.get(id)).error?.code, 'upstream_task_lost');
+});
+
 test('a lost task is queried again, and charged if it is there', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) => (before < 4 ? { status: 404 } : completed({ cost: '2' }));

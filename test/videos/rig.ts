@@ -76,6 +76,8 @@ export interface Rig {
   create(changes?: Partial<NewTask['creation']>, more?: Partial<NewTask>): Promise<VideoTask>;
   /** Does all that is due now. */
   work(): Promise<void>;
+  /** Sets the clock back, with the due times of jobs. */
+  setBack(now: number): Promise<void>;
   /** Lets time pass in steps, working after each, until the condition holds. */
   until(condition: () => boolean | Promise<boolean>, step?: number): Promise<void>;
   ended(id: string, step?: number): Promise<VideoTask>;
@@ -148,6 +150,11 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
     async create(changes = {}, more = {}) {
       const { task } = await videos.create(newTask(changes, more));
       return task;
+    },
+    async setBack(now) {
+      const by = clock.now() - now;
+      clock.set(now);
+      await store.call('shiftJobs', { now, by });
     },
     async ended(id, step) {
       await until(async () => (await get(id)).settledAt !== undefined, step);
