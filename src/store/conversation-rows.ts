@@ -57,6 +57,10 @@ export interface Appended extends NewItems {
   holder?: string;
 }
 
+/** A clock that was set back takes nothing from the time of a conversation. */
+export const CHANGED = `changed_at = CASE WHEN changed_at <= :now THEN :now ELSE changed_at END,
+  expires_at = CASE WHEN changed_at <= :now THEN :expires ELSE expires_at END`;
+
 /** Appends items; returns the bytes that they take. Appends nothing to a conversation that is gone. */
 export async function appendItems(transaction: Transaction, owner: string, appended: Appended): Promise<number> {
   const { conversation, items, parts, changedAt, expiresAt, holder } = appended;
@@ -79,14 +83,14 @@ export async function appendItems(transaction: Transaction, owner: string, appen
   const wholeBytes = items.reduce((sum, item) => sum + item.wholeBytes, 0);
   await transaction.run(
     `UPDATE conversation SET next = :next, items = items + :added, bytes = bytes + :bytes,
-       whole_bytes = whole_bytes + :whole, changed_at = :changed, expires_at = :expires WHERE id = :conversation`,
+       whole_bytes = whole_bytes + :whole, ${CHANGED} WHERE id = :conversation`,
     {
       conversation,
       next: first + items.length,
       added: items.length,
       bytes,
       whole: wholeBytes,
-      changed: changedAt,
+      now: changedAt,
       expires: expiresAt,
     },
   );

@@ -117,13 +117,13 @@ export interface BackgroundContext extends StoredContext {
 export function createBackgroundResponses(context: BackgroundContext): BackgroundResponses {
   const { store, cipher, clock, settings, wake } = context;
 
-  /** Returns when a response expires that ends now. */
-  function expiryOf(accepted: Record<string, Json>): number {
-    return clock.now() + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
+  /** Returns when a response expires that ends now: by a clock that was set back, it would be old as soon as that is right again. */
+  function expiryOf({ createdAt }: { createdAt: number }, accepted: Record<string, Json>): number {
+    return Math.max(clock.now(), createdAt) + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
   }
 
   function deadlineOf({ createdAt }: { createdAt: number }): number {
-    return createdAt + settings().backgroundTimeoutMs;
+    return Math.min(createdAt, clock.now()) + settings().backgroundTimeoutMs;
   }
 
   function limits(): { responses: number; bytes: number } {
@@ -200,7 +200,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
       { owner, row },
     );
     return store.call('changeStoredResponse', {
-      response: { ...stored, status, expiresAt: expiryOf(content.response), provider, ...columns },
+      response: { ...stored, status, expiresAt: expiryOf(stored, content.response), provider, ...columns },
       names: [{ kind: 'response', name: id, position: 0 }, ...itemNames(items, finished)],
       parts,
       limits: limits(),
@@ -287,7 +287,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
       const { row, expiresAt } = found.response;
       // Only its content says how long it is to be stored.
       if (expiresAt <= now + FETCH_PERIOD_MS && isStoredForLong(content.response))
-        await store.call('extendCancelledResponse', { row, expiresAt: expiryOf(content.response) });
+        await store.call('extendCancelledResponse', { row, expiresAt: expiryOf(found.response, content.response) });
       return { ...content.response, status: found.response.status, output: content.output };
     },
   };

@@ -171,3 +171,35 @@ test('a job whose next run is written by the clock from before it is set back to
   clock.set(HOUR);
   await client.until(id, 'completed');
 });
+
+test('what is stored before the clock is near 1970, and ends or is used then, is kept once it is right', async (context) => {
+  const clock = createVideoClock();
+  const before = clock.now();
+  let isSet = false;
+  const gateway = await startTestGateway('', {
+    clock,
+    wrapStore: (store) => {
+      const call: typeof store.call = (name, values) => {
+        if (name === 'startBackgroundResponse') {
+          clock.set(HOUR);
+          isSet = true;
+        }
+        return store.call(name, values);
+      };
+      return { ...store, call };
+    },
+  });
+  context.after(() => gateway.close());
+  const { send } = videoClient(gateway);
+  const conversation = (await send('POST', '/v1/conversations', {})).body.id;
+  const asked = { model: 'sandbox/echo', input: 'Hello', background: true, store: true };
+  const response = (await send('POST', '/v1/responses', asked)).body.id;
+  await eventually(gateway, async () => (await send('GET', `/v1/responses/${response}`)).body.status === 'completed');
+  assert.ok(isSet && clock.now() < 2 * HOUR);
+  const item = { type: 'message', role: 'user', content: 'Hello' };
+  const added = await send('POST', `/v1/conversations/${conversation}/items`, { items: [item] });
+  assert.equal(added.status, 200, JSON.stringify(added.body));
+  clock.set(before + HOUR);
+  assert.equal((await send('GET', `/v1/responses/${response}`)).status, 200, 'the response');
+  assert.equal((await send('GET', `/v1/conversations/${conversation}`)).status, 200, 'the conversation');
+});

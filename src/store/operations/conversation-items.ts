@@ -3,6 +3,7 @@
 import type { StoredConversation, StoredItem } from '../../records/stored-conversation.ts';
 import type { StoredPart } from '../../records/stored-response.ts';
 import {
+  CHANGED,
   conversationOf,
   findConversation,
   ITEM_COLUMNS,
@@ -139,7 +140,7 @@ export const deleteConversationItem = writing<
     return undefined;
   }
   const bytes = await removeItems(transaction, owner, { id, rows: [found] });
-  await transaction.run('UPDATE conversation SET changed_at = :now, expires_at = :expires WHERE id = :id', {
+  await transaction.run(`UPDATE conversation SET ${CHANGED} WHERE id = :id`, {
     id,
     now,
     expires: expiresAt,

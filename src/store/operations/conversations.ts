@@ -4,6 +4,7 @@ import type { NewItems, StoredConversation } from '../../records/stored-conversa
 import {
   type Appended,
   appendItems,
+  CHANGED,
   conversationOf,
   findConversation,
   type NamedConversation,
@@ -54,7 +55,7 @@ export const changeConversation = writing<NamedConversation & { metadata: Uint8A
     const more = found ? metadata.length - (found.metadata as Uint8Array).length : 0;
     if (found) {
       await transaction.run(
-        `UPDATE conversation SET metadata = :metadata, bytes = bytes + :more, changed_at = :now, expires_at = :expires
+        `UPDATE conversation SET metadata = :metadata, bytes = bytes + :more, ${CHANGED}
          WHERE id = :id`,
         { id, now, metadata, more, expires: expiresAt },
       );
@@ -141,7 +142,7 @@ export const holdConversation = writing<
   'held' | 'busy' | undefined
 >('state', async (transaction, { owner, id, now, holder, until, expiresAt }) => {
   const held = await transaction.run(
-    `UPDATE conversation SET holder = :holder, held_until = :until, changed_at = :now, expires_at = :expires
+    `UPDATE conversation SET holder = :holder, held_until = :until, ${CHANGED}
      WHERE id = :id AND owner = :owner AND expires_at > :now
        AND (holder IS NULL OR held_until <= :now OR held_until > :latest)`,
     { owner, id, now, holder, until, latest: 2 * until - now, expires: expiresAt },
