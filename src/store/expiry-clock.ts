@@ -12,12 +12,14 @@ const EXPIRY_WRITE_MS = 600_000;
 const EXPIRY_LAG_MS = 24 * 3_600_000;
 /** Clocks that show an earlier time, 2026, were not set yet. */
 const EARLIEST_EXPIRY = Date.UTC(2026, 0);
+/** Time after which a clock that was set back is taken to be right, and what was shown before to be wrong. */
+const TRUST_MS = 24 * 3_600_000;
 const EXPIRY_MOMENT = 'expiry';
 
 /**
  * Opens the clock by which stored data expire. It is that of the store, but where that is set ahead it follows a day in an hour, and
  * goes on from there after a restart: a clock that is wrong for a while, as after a boot without network, deletes next to nothing. The
- * first start takes the clock as it is. Ask it often: what passed since the last question is the time in which it may follow.
+ * first start takes the clock as it is, and where that was ahead, a day after it was set back counts. Ask it often: what passed since the last question is the time in which it may follow.
  */
 export async function openExpiryClock(
   store: Pick<Store, 'call'>,
@@ -28,13 +30,15 @@ export async function openExpiryClock(
   /** The latest moment of this clock. */
   let reached = written;
   let askedAt = clock.monotonic();
+  /** Since when the clock is behind that moment. */
+  let behindSince: number | undefined;
   let isBehind = false;
   let isWriting = false;
 
   /** The next question tries again what fails. */
   async function write(at: number): Promise<void> {
     isWriting = true;
-    await store.call('noteMoment', { name: EXPIRY_MOMENT, at }).then(
+    await store.call('noteMoment', { name: EXPIRY_MOMENT, at, replaced: written }).then(
       () => {
         written = at;
       },
@@ -46,9 +50,11 @@ export async function openExpiryClock(
   function follow(now: number): void {
     const asked = clock.monotonic();
     const next = reached < EARLIEST_EXPIRY ? now : Math.min(now, reached + (asked - askedAt) * EXPIRY_SPEED);
-    reached = Math.max(reached, next);
+    behindSince = now < reached ? (behindSince ?? asked) : undefined;
+    const isTrusted = behindSince !== undefined && asked - behindSince >= TRUST_MS && now >= EARLIEST_EXPIRY;
+    reached = isTrusted ? now : Math.max(reached, next);
     askedAt = asked;
-    if (!isWriting && reached - written >= EXPIRY_WRITE_MS) void write(reached);
+    if (!isWriting && Math.abs(reached - written) >= EXPIRY_WRITE_MS) void write(reached);
   }
 
   function warn(by: number): void {

@@ -83,3 +83,42 @@ test('a clock that was not set yet at the first start is taken as it is once it 
   clock.set(Date.UTC(2027, 5, 1));
   assert.equal(expiry.now(), clock.now());
 });
+
+test('after a first start with a clock that is ahead, what expires is protected again a day after it was set right', async (context) => {
+  const store = await openTestSqlite(context);
+  const start = Date.UTC(2027, 5, 1);
+  const clock = createManualClock(Date.UTC(2040, 0));
+  const open = () => openExpiryClock(store, clock, { warn() {} });
+  const isWritten = async (at: number) => {
+    while ((await store.call('readMoment', { name: 'expiry' })) !== at) await pause(5);
+  };
+  let expiry = await open();
+  expiry.now();
+  await isWritten(Date.UTC(2040, 0));
+  clock.set(start);
+  for (let hour = 0; hour <= 24; hour++) {
+    assert.equal(expiry.now(), clock.now());
+    clock.advance(HOUR);
+  }
+  expiry.now();
+  clock.set(Date.UTC(2040, 0));
+  assert.ok(expiry.now() <= start + 25 * HOUR);
+  await isWritten(start + 24 * HOUR);
+  expiry = await open();
+  assert.ok(expiry.now() <= start + 25 * HOUR, 'also after a restart');
+});
+
+test('a clock that is not set for days does not count as right', async (context) => {
+  const store = await openTestSqlite(context);
+  const start = Date.UTC(2027, 5, 1);
+  const clock = createManualClock(start);
+  const expiry = await openExpiryClock(store, clock, { warn() {} });
+  expiry.now();
+  clock.set(0);
+  for (let hour = 0; hour < 50; hour++) {
+    expiry.now();
+    clock.advance(HOUR);
+  }
+  clock.set(Date.UTC(2040, 0));
+  assert.ok(expiry.now() <= start + 24 * HOUR);
+});

@@ -20,13 +20,15 @@ export const releaseLeases = writing<object, number>('state', (transaction) =>
   transaction.run("UPDATE job SET lease = '', lease_until = 0 WHERE lease <> '' OR lease_until > 0"),
 );
 
-/** Keeps the latest time, in Unix milliseconds. */
-export const noteMoment = writing<{ name: string; at: number }, number>('state', (transaction, { name, at }) =>
-  transaction.run(
-    `INSERT INTO moment (name, at) VALUES (:name, :at)
-     ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE moment.at < excluded.at`,
-    { name, at },
-  ),
+/** Keeps the latest time, in Unix milliseconds; an earlier one counts where it replaces one that turned out to be wrong. */
+export const noteMoment = writing<{ name: string; at: number; replaced?: number }, number>(
+  'state',
+  (transaction, { name, at, replaced = at }) =>
+    transaction.run(
+      `INSERT INTO moment (name, at) VALUES (:name, :at)
+       ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE moment.at < excluded.at OR moment.at = :replaced`,
+      { name, at, replaced },
+    ),
 );
 
 /** Unix milliseconds that are stored under a name. */
