@@ -16,7 +16,7 @@ export interface CatalogScheduleOptions {
   options: readonly string[];
   /** The current configuration. */
   config(): Pick<Config, 'catalog' | 'data'>;
-  clock: Pick<Clock, 'now' | 'after'>;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   log: Pick<Logger, 'info' | 'warn'>;
   /** Called when newer facts are available. */
   onUpdated(): void;
@@ -37,19 +37,22 @@ const MAX_LINES = 50;
 export function startCatalogSchedule(options: CatalogScheduleOptions): () => void {
   const { config, clock, log, random = Math.random } = options;
   const stopping = new AbortController();
-  let notBefore = 0;
+  /** Monotonic milliseconds. */
+  let notBefore = Number.NEGATIVE_INFINITY;
 
   const schedule = (delayMs: number) => clock.after(delayMs, () => void look(), { background: true });
   let cancel = schedule(FIRST_LOOK_MS);
 
   async function look(): Promise<void> {
     const { catalog, data } = config();
-    const now = clock.now();
+    const moment = clock.monotonic();
     const before = writtenAt(data);
-    const isDue = catalog.updateMs !== undefined && now >= notBefore && now >= (before ?? 0) + catalog.updateMs;
+    // A file from so far ahead is of a clock that was set back since.
+    const age = Math.abs(clock.now() - (before ?? 0));
+    const isDue = catalog.updateMs !== undefined && moment >= notBefore && age >= catalog.updateMs;
     if (isDue) {
       const isDone = await update(options, stopping.signal);
-      notBefore = now + (isDone ? (catalog.updateMs ?? 0) : RETRY_MS) + random() * MAX_JITTER_MS;
+      notBefore = moment + (isDone ? (catalog.updateMs ?? 0) : RETRY_MS) + random() * MAX_JITTER_MS;
       if (isDone && writtenAt(data) !== before) {
         log.info({ source: catalog.source }, 'the facts about models were updated');
         options.onUpdated();

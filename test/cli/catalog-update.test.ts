@@ -314,4 +314,11 @@ test('a schedule asks once a day, tries again in an hour where the source fails,
   await pass(23 * HOUR_MS);
   assert.equal(asked.count(), 2);
   await pass(2 * HOUR_MS, () => asked.count() === 3);
+  clock.set(clock.now() - 8760 * HOUR_MS);
+  await pass(23 * HOUR_MS);
+  assert.equal(asked.count(), 3, 'it asks again too early');
+  await pass(0, () => {
+    clock.advance(60_000);
+    return asked.count() === 4;
+  });
 });

@@ -127,6 +127,22 @@ test('nothing stays of the holds of an instance that is gone', async (context) =
   }
 });
 
+test('an instance that died before the clock was set back by years is dead after a lifetime', async (context) => {
+  for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
+    const now = store.now();
+    const beat = (id: string, at: number) =>
+      store.call('heartbeat', { id, now: at, until: at + 30_000, exclusive: false });
+    for (const id of ['gone', 'here']) await beat(id, now);
+    await store.call('setHold', { name: 'a', instance: 'gone', limit: 100n, want: 7n });
+    const back = now - 10 * 365 * 24 * 3_600_000;
+    for (let passed = 0; passed <= 35_000; passed += 5_000) {
+      assert.equal(await beat('here', back + passed), false, 'it is known');
+      assert.equal(await store.call('countInstances', { now: back + passed }), passed < 30_000 ? 2 : 1);
+    }
+    assert.equal((await store.call('setHold', { name: 'a', instance: 'here', limit: 100n, want: 7n })).others, 0n);
+  }
+});
+
 test('holds of a dead instance stay until its requests are recorded', async (context) => {
   for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
     const now = store.now();

@@ -30,6 +30,10 @@ export interface Heartbeat {
 export const heartbeat = writing<Heartbeat, boolean>(
   'usage',
   async (transaction, { id, version, reservations, now, until, exclusive }) => {
+    // After a lifetime more the clock was set back since, and an instance that is gone would live until it is there again.
+    const latest = until + (until - now);
+    const bound = 'UPDATE instance SET heartbeat_until = :until WHERE heartbeat_until > :latest';
+    await transaction.run(bound, { until, latest });
     const [known] = await transaction.all(
       'SELECT max(CASE WHEN id = :id THEN heartbeat_until END) AS own, max(heartbeat_until) AS latest FROM instance',
       { id },
