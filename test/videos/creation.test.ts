@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '../../src/core/errors.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
 import { forEachStore } from '../store/stores.ts';
-import { createRig, HOUR, MINUTE, newTask, OWNER, object, openVideoStore, SECOND } from './rig.ts';
+import { createRig, HOUR, MINUTE, newTask, OWNER, object, openVideoStore, SECOND, START } from './rig.ts';
 
 forEachStore((name, open) => {
   test(`an idempotency key identifies its request for a day (${name})`, async (context) => {
@@ -157,6 +157,19 @@ test('identical requests within dedupe_window create one task', async (context) 
   assert.equal((await rig.create()).id, first.id);
   rig.clock.advance(6 * MINUTE);
   assert.notEqual((await rig.create()).id, first.id);
+});
+
+test('where the clock is set back by years, an identical request is a new one, not by an hour and not with its key', async (context) => {
+  const rig = await createRig(context, { dedupeWindow: 5 * MINUTE });
+  const first = await rig.create();
+  const keyed = await rig.create({}, { idempotencyKey: 'k' });
+  await rig.setBack(START - HOUR);
+  assert.equal((await rig.create()).id, first.id);
+  await rig.setBack(HOUR);
+  const next = await rig.create();
+  assert.notEqual(next.id, first.id);
+  assert.equal((await rig.create()).id, next.id);
+  assert.equal((await rig.create({}, { idempotencyKey: 'k' })).id, keyed.id);
 });
 
 test('dedupe_window holds beyond the day of an Idempotency-Key', async (context) => {

@@ -173,8 +173,9 @@ export const startReplay = writing<ReplayRequest, ReplayStart>(
     if ((await transaction.all(busySql, { kind: WEBHOOK_JOB_KIND, id, replay, now })).length > 0)
       return { state: 'in_flight' };
     const recentSql = `SELECT started_at FROM delivery_attempt
-      WHERE delivery_id = :id AND trigger_kind = 'replay' AND started_at > :since ORDER BY started_at DESC LIMIT :limit`;
-    const recent = await transaction.all(recentSql, { id, since: now - period, limit });
+      WHERE delivery_id = :id AND trigger_kind = 'replay' AND started_at > :since AND started_at < :latest
+      ORDER BY started_at DESC LIMIT :limit`;
+    const recent = await transaction.all(recentSql, { id, since: now - period, latest: now + period, limit });
     if (recent.length >= limit) {
       return { state: 'limited', retryAfter: Math.max(1, Number(recent.at(-1)?.started_at) + period - now) };
     }

@@ -36,6 +36,8 @@ export interface VideoCreation {
 
 export type VideoCreated = { type: 'created' | 'replayed'; task: VideoTask } | { type: 'reused' };
 
+const MAX_AHEAD_MS = 24 * 3_600_000;
+
 /** Locks the idempotency row first, so that concurrent equal requests create one task. */
 export const createVideo = writing<VideoCreation, VideoCreated>('state', async (transaction, creation) => {
   const { task, idempotency } = creation;
@@ -46,7 +48,9 @@ export const createVideo = writing<VideoCreation, VideoCreated>('state', async (
     `SELECT digest, task_id, created_at FROM idempotency WHERE owner = :owner AND key = :key ${transaction.forUpdate}`,
     row,
   );
-  const isRecent = Number(held?.created_at) > task.createdAt - idempotency.window;
+  const age = task.createdAt - Number(held?.created_at);
+  // Of a task so far ahead, the age is not known: the clock was set back since. A key means the same request nevertheless.
+  const isRecent = age < idempotency.window && (idempotency.once || age > -MAX_AHEAD_MS);
   if (held && held.task_id !== task.id && idempotency.window > 0 && isRecent) {
     const earlier = await readTask(transaction, String(held.task_id));
     if (earlier && held.digest === digest) return { type: 'replayed', task: earlier };
