@@ -49,70 +49,100 @@ export function followStream(
   first: StreamPage,
   stop: Cancellation,
 ): AsyncGenerator<string | Buffer> {
-  return follow(options, new HeldMemory(options), { first, stop });
+  const memory = new HeldMemory(options);
+  return follow(new KeptEvents(options, memory), { first, stop, memory, clock: options.clock });
+}
+
+interface Progress extends Pick<FollowOptions, 'clock'> {
+  first: StreamPage;
+  stop: Cancellation;
+  memory: HeldMemory;
 }
 
 /** No generator delegates to it (`yield*`): that one would keep the last text until the next. */
-async function* follow(
-  options: FollowOptions,
-  memory: HeldMemory,
-  { first, stop }: { first: StreamPage; stop: Cancellation },
-): AsyncGenerator<string | Buffer> {
-  const { store, clock, row } = options;
-  const read = (room: number) => store.call('readStoredStream', { row, from, now: clock.now(), room });
-  let from = options.from;
-  let page: StreamPage | undefined = first;
-  let { next } = first;
-  let isOpen = true;
+async function* follow(events: KeptEvents, { first, stop, memory, clock }: Progress): AsyncGenerator<string | Buffer> {
   // A client that waits for an event learns at once that there is a stream.
   let silentSince = clock.monotonic() - KEEP_ALIVE_MS;
+  let page: StreamPage | undefined = first;
   try {
-    for (;;) {
-      if (!page) {
-        // The client was slower than the events are kept, or the response is deleted.
-        if (!isOpen || (await currentResponse(options, memory))) throw notKept();
-        if (next >= from) yield* lastEvent(options.cancelled(), from);
+    while (!stop.isCancelled) {
+      const part = await events.take(page);
+      if (typeof part === 'object') {
+        yield* part;
         return;
       }
-      ({ next } = page);
-      isOpen = OPEN.includes(page.status);
-      const bytes = page.needs ?? bytesOf(page);
-      const hasRoom = memory.growTo(bytes);
-      if (hasRoom && page.needs !== undefined) {
-        page = await read(bytes);
-        continue;
-      }
-      if (hasRoom) {
-        const text = textFrom(options, page, from);
-        if (text !== '') {
-          silentSince = clock.monotonic();
-          yield text;
-        }
-        from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
+      if (part !== undefined) {
+        silentSince = clock.monotonic();
+        yield part;
       }
       memory.release();
-      if (!hasRoom || page.batches.length === 0) {
-        if (hasRoom && page.isTruncated) throw notKept();
-        if (hasRoom && !isOpen) {
-          if (next < from) return;
-          const response = await currentResponse(options, memory);
-          if (!response) throw notKept();
-          if (response !== 'no-room') {
-            yield* lastEvent(response, next);
-            return;
-          }
-        }
+      if (part === undefined) {
         if (clock.monotonic() - silentSince >= KEEP_ALIVE_MS) {
           silentSince = clock.monotonic();
           yield KEEP_ALIVE;
         }
         await sleep(clock, LOOK_INTERVAL_MS, stop.signal);
       }
-      if (stop.isCancelled) return;
-      page = await read(PAGE_BYTES);
+      page = await events.read(PAGE_BYTES);
     }
   } finally {
     memory.release();
+  }
+}
+
+/** The last event in pieces, or nothing if the reader has it. */
+type LastEvent = AsyncIterable<string | Buffer> | Iterable<never>;
+
+/** The events that are kept, from a number on. */
+class KeptEvents {
+  readonly #options: FollowOptions;
+  readonly #memory: HeldMemory;
+  #from: number;
+  /** As the last page says: number of the event after the last one that is kept, and whether more may follow. */
+  #next = 0;
+  #isOpen = true;
+
+  constructor(options: FollowOptions, memory: HeldMemory) {
+    this.#options = options;
+    this.#memory = memory;
+    this.#from = options.from;
+  }
+
+  /** A page with at most so many bytes; undefined if the stream is not kept, or deleted with its response. */
+  read(room: number): Promise<StreamPage | undefined> {
+    const { store, row, clock } = this.#options;
+    return store.call('readStoredStream', { row, from: this.#from, now: clock.now(), room });
+  }
+
+  /** The text of a page, or the end of the stream; undefined while there are no events, or no room for the next ones. */
+  async take(page: StreamPage | undefined): Promise<string | LastEvent | undefined> {
+    if (!page) return this.#endOfMissing();
+    this.#next = page.next;
+    this.#isOpen = OPEN.includes(page.status);
+    if (!this.#memory.growTo(page.needs ?? bytesOf(page))) return undefined;
+    if (page.needs !== undefined) return this.take(await this.read(page.needs));
+    const batch = page.batches.at(-1);
+    if (batch) {
+      const text = textFrom(this.#options, page, this.#from);
+      this.#from = Math.max(this.#from, batch.last + 1);
+      return text;
+    }
+    if (page.isTruncated) throw notKept();
+    return this.#isOpen ? undefined : this.#endOfFinished();
+  }
+
+  /** The client was slower than the events are kept, or the response is deleted. */
+  async #endOfMissing(): Promise<LastEvent> {
+    if (!this.#isOpen || (await currentResponse(this.#options, this.#memory))) throw notKept();
+    return this.#next < this.#from ? [] : lastEvent(this.#options.cancelled(), this.#from);
+  }
+
+  async #endOfFinished(): Promise<LastEvent | undefined> {
+    this.#memory.release();
+    if (this.#next < this.#from) return [];
+    const response = await currentResponse(this.#options, this.#memory);
+    if (!response) throw notKept();
+    return response === 'no-room' ? undefined : lastEvent(response, this.#next);
   }
 }
 
