@@ -93,23 +93,32 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
       onEnded: admitted.discard,
     }),
   );
-  if (outcome.status === 'refused' && outcome.error && !exchange.isGone) {
-    const other = onRefused?.(outcome.error);
-    if (other) return other;
-    // The provider counts, but not at this address or for this model.
-    if (operation.name === 'count-tokens' && first && outcome.error.upstreamStatus === 404) {
-      const body = Buffer.from(JSON.stringify(operation.encodeCount(countByEstimate(call, first.endpoint))));
-      const length = { 'content-type': 'application/json', 'content-length': String(body.length) };
-      reply.head(200, { ...ESTIMATED, ...routingHeadersOf(call, { route, attempts: outcome.attempts }), ...length });
-      reply.end(body);
-      return;
-    }
-    const refusal = errorResponse(outcome.error, call.protocol, call.requestId);
-    const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
-    const length = { 'content-length': String(refusal.body.length) };
-    reply.head(refusal.status, { ...refusal.headers, ...explained, ...length });
-    reply.end(refusal.body);
+  const { status, error, attempts } = outcome;
+  if (status !== 'refused' || !error || exchange.isGone) return;
+  return onRefused?.(error) ?? sendRefusal(reply, call, { route, attempts, error });
+}
+
+/** Sends the error of a refused call, or an estimate where a provider counts, but not at this address or for this model. */
+function sendRefusal(
+  reply: Reply,
+  call: InferenceCall,
+  { route, attempts, error }: Pick<DispatchOutcome, 'attempts'> & { route: RoutingDecision; error: GatewayError },
+): void {
+  const { operation } = call;
+  const [first] = route.candidates;
+  const explained = routingHeadersOf(call, { route, attempts });
+  if (operation.name === 'count-tokens' && first && error.upstreamStatus === 404) {
+    const body = Buffer.from(JSON.stringify(operation.encodeCount(countByEstimate(call, first.endpoint))));
+    sendWhole(reply, 200, { ...ESTIMATED, ...explained, 'content-type': 'application/json' }, body);
+  } else {
+    const { status, headers, body } = errorResponse(error, call.protocol, call.requestId);
+    sendWhole(reply, status, { ...headers, ...explained }, body);
   }
+}
+
+function sendWhole(reply: Reply, status: number, headers: Record<string, string>, body: Buffer): void {
+  reply.head(status, { ...headers, 'content-length': String(body.length) });
+  reply.end(body);
 }
 
 /** Checks a call, resolves its references, and decides its routing; synchronous, unless it is large or has references. */
