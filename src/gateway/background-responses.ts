@@ -8,6 +8,7 @@ import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
 import type { AppOptions } from '../http/app-options.ts';
+import type { BackgroundRun } from '../http/background/run.ts';
 import type { BodyReservation } from '../http/body-budget.ts';
 import type { Job, JobHandler, Scheduler } from '../jobs/job.ts';
 import { LOOKAHEAD_MS } from '../jobs/job-worker.ts';
@@ -24,6 +25,7 @@ import {
   type OpenResponse,
   RESPONSE_JOB_KIND,
 } from '../stored-responses/background.ts';
+import type { EventLogOptions } from '../stored-responses/event-log.ts';
 
 export interface BackgroundJobsOptions {
   store: Store;
@@ -143,93 +145,114 @@ interface RunningJob {
 }
 
 async function runJob(options: BackgroundJobsOptions, running: RunningJob): Promise<void> {
-  const ended = Promise.withResolvers<void>();
-  try {
-    await runUntil(options, running, ended.promise);
-  } finally {
-    ended.resolve();
-  }
-}
-
-/** Holds the conversation of the response until it has `ended`. */
-async function runUntil(
-  options: BackgroundJobsOptions,
-  { job, open, memory, signal }: RunningJob,
-  ended: Promise<void>,
-): Promise<void> {
   const { background, clock } = options;
-  const durably = <Result>(write: () => Promise<Result>) => retryWhileUnavailable(write, { clock, signal });
+  const { job, open, memory, signal } = running;
+  const durably: EventLogOptions['durably'] = (write) => retryWhileUnavailable(write, { clock, signal });
   const fail = (error: GatewayError) => durably(() => background.fail(open, job, error));
   if (open.stored.status === 'in_progress') return void (await fail(interrupted()));
   const totalMs = open.deadline - clock.now();
   if (totalMs <= 0 || !memory) return void (await fail(tooLate()));
   const key = await findKey(options, open.stored.owner);
   if (!key) return void (await fail(new GatewayError('invalid_api_key', 'The API key may not be used any more.')));
-  let hasStarted = false;
-  let last: Json;
-  let dropped: string | undefined;
-  let kept: BackgroundEnd | undefined;
+  const ended = Promise.withResolvers<void>();
+  const run = { job, open, memory, signal, key, totalMs, durably, ended: ended.promise };
+  try {
+    const result = await runRequest(options, run);
+    const { error, hasStarted, kept } = result;
+    if (!kept && !hasStarted && error && mayWait(error)) {
+      const pause = { bytes: open.stored.wholeBytes, deadline: open.deadline, retryAfter: error.retryAfter };
+      return await returnLater(options, job, pause);
+    }
+    // Otherwise it was cancelled or deleted, or the lease is lost.
+    if (!(await storeEnd(options, run, result))) await background.drop(job);
+  } finally {
+    ended.resolve();
+  }
+}
+
+interface Run extends Omit<RunningJob, 'memory'>, Pick<BackgroundRun, 'key' | 'memory' | 'totalMs'> {
+  durably: EventLogOptions['durably'];
+  /** Resolves when the end of the response is stored. Until then it holds its conversation. */
+  ended: Promise<void>;
+}
+
+interface RunResult {
+  /** Whether the request may have reached an upstream. */
+  hasStarted: boolean;
+  error?: GatewayError | undefined;
+  /** The response object of the last event that has one. */
+  last?: Json;
+  /** Names of dropped members. */
+  dropped?: string;
+  /** The answer, if there is one. */
+  kept?: BackgroundEnd;
+}
+
+/** Runs the request and logs its events. The end of the response is not stored yet. */
+async function runRequest(
+  { background, protocol, app }: BackgroundJobsOptions,
+  { job, open, durably, ended, ...more }: Run,
+): Promise<RunResult> {
+  const result: RunResult = { hasStarted: false };
   const keeper: AnswerKeeper = {
     isStored: true,
     async keep(answer) {
       const { endpoint, isRelayed, turn } = answer;
       const isForgotten = isRelayed && endpoint.dialect.keepsResponses === true;
-      kept = { ...answer, isForgotten, provider: endpoint.provider.id };
+      result.kept = { ...answer, isForgotten, provider: endpoint.provider.id };
       if (turn) turn.keeping = ended;
       return true;
     },
   };
   const events = background.log(open, durably);
-  const { runInBackground } = await import('../http/background/run.ts');
-  const error = await runInBackground(
-    {
-      protocol: options.protocol,
-      requestId: requestIdOf(open.stored.id) ?? newRequestId(),
-      key,
-      body: open.body,
-      size: open.stored.wholeBytes,
-      headers: open.headers,
-      keeper,
-      memory,
-      sink: {
-        add(event) {
-          if (event.response) last = event.response;
-          events?.add(event);
-        },
-        get full() {
-          return events?.full ?? false;
-        },
-        get waiting() {
-          return events?.waiting ?? 0;
-        },
-        onDrain: (listener) => events?.onDrain(listener),
-        noteDropped(names) {
-          dropped = names;
-        },
-      },
-      totalMs,
-      signal,
-      async onAdmitted() {
-        hasStarted = await background.start(open, job, durably);
-        if (!hasStarted) throw new GatewayError('client_closed', 'The response was ended.');
-      },
+  const sink: BackgroundRun['sink'] = {
+    add(event) {
+      if (event.response) result.last = event.response;
+      events?.add(event);
     },
-    options.app,
-  );
+    get full() {
+      return events?.full ?? false;
+    },
+    get waiting() {
+      return events?.waiting ?? 0;
+    },
+    onDrain: (listener) => events?.onDrain(listener),
+    noteDropped(names) {
+      result.dropped = names;
+    },
+  };
+  const request = {
+    ...more,
+    protocol,
+    requestId: requestIdOf(open.stored.id) ?? newRequestId(),
+    body: open.body,
+    size: open.stored.wholeBytes,
+    headers: open.headers,
+    keeper,
+    sink,
+    async onAdmitted() {
+      result.hasStarted = await background.start(open, job, durably);
+      if (!result.hasStarted) throw new GatewayError('client_closed', 'The response was ended.');
+    },
+  };
+  const { runInBackground } = await import('../http/background/run.ts');
+  result.error = await runInBackground(request, app);
   // Readers of the stream get its end when the response has ended, so all events before are stored by then.
   await events?.close();
-  if (kept) {
-    const end = { ...kept, dropped };
-    if (await finishOrFail(() => durably(() => background.finish(open, job, end)), fail)) return;
-  } else if (!hasStarted && error && mayWait(error)) {
-    const pause = { bytes: open.stored.wholeBytes, deadline: open.deadline, retryAfter: error.retryAfter };
-    return returnLater(options, job, pause);
-  } else if (last?.status === 'failed' && !error) {
-    const end = endWithoutAnswer(open, last);
-    if (await durably(() => background.finish(open, job, end))) return;
-  } else if (await fail(signal.aborted ? interrupted() : (error ?? unfinished()))) return;
-  // It was cancelled or deleted, or the lease is lost.
-  await background.drop(job);
+  return result;
+}
+
+/** False if the response was ended otherwise, or the lease is lost. */
+async function storeEnd(
+  { background }: BackgroundJobsOptions,
+  { job, open, signal, durably }: Run,
+  { kept, dropped, last, error }: RunResult,
+): Promise<boolean> {
+  const finish = (end: BackgroundEnd) => durably(() => background.finish(open, job, end));
+  const fail = (problem: GatewayError) => durably(() => background.fail(open, job, problem));
+  if (kept) return finishOrFail(() => finish({ ...kept, dropped }), fail);
+  if (last?.status === 'failed' && !error) return finish(endWithoutAnswer(open, last));
+  return fail(signal.aborted ? interrupted() : (error ?? unfinished()));
 }
 
 async function findKey({ keys, clock }: BackgroundJobsOptions, owner: string): Promise<Key | undefined> {
