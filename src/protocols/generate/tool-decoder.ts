@@ -10,27 +10,34 @@ const DECLARATION_FIELDS = new Set(['name', 'description', 'parameters', 'parame
 
 const SEARCH_TOOLS = new Set(['googleSearch', 'googleSearchRetrieval']);
 
-type DecodedTools = Pick<ChatRequest, 'tools' | 'webSearch' | 'dropped'>;
+interface DecodedTools extends Pick<ChatRequest, 'tools' | 'webSearch'> {
+  /** Names of members that the hub does not carry. */
+  dropped: Set<string>;
+}
 
 /** Throws `unsupported_tool` for tools that run at Google, because dropping them would change the answer. */
-export function decodeTools(tools: Json): DecodedTools {
-  const result: Omit<DecodedTools, 'dropped'> = { tools: [] };
-  const dropped = new Set<string>();
+export function decodeTools(tools: Json): Pick<ChatRequest, 'tools' | 'webSearch' | 'dropped'> {
+  const decoded: DecodedTools = { tools: [], dropped: new Set() };
   for (const [index, tool] of list(tools).entries()) {
-    for (const [name, value] of Object.entries(tool)) {
-      if (value === null || (Array.isArray(value) && value.length === 0)) continue;
-      if (name === 'functionDeclarations') {
-        for (const declaration of list(value)) result.tools.push(decodeDeclaration(declaration, dropped));
-      } else if (SEARCH_TOOLS.has(name)) {
-        result.webSearch = {};
-        if (isObject(value)) for (const key of Object.keys(value)) dropped.add(`tools.${name}.${key}`);
-      } else {
-        const message = `The tool ${name} runs inside Google's models and is not available for this model.`;
-        throw new GatewayError('unsupported_tool', message, { param: `tools[${index}].${name}` });
-      }
-    }
+    for (const [name, value] of Object.entries(tool))
+      addTools(decoded, { name, value, param: `tools[${index}].${name}` });
   }
-  return { ...result, dropped: [...dropped] };
+  return { ...decoded, dropped: [...decoded.dropped] };
+}
+
+/** Adds the tools in one member of an entry of `tools`. */
+function addTools(decoded: DecodedTools, { name, value, param }: { name: string; value: Json; param: string }): void {
+  const { tools, dropped } = decoded;
+  if (value === null || (Array.isArray(value) && value.length === 0)) return;
+  if (name === 'functionDeclarations') {
+    for (const declaration of list(value)) tools.push(decodeDeclaration(declaration, dropped));
+  } else if (SEARCH_TOOLS.has(name)) {
+    decoded.webSearch = {};
+    if (isObject(value)) for (const key of Object.keys(value)) dropped.add(`tools.${name}.${key}`);
+  } else {
+    const message = `The tool ${name} runs inside Google's models and is not available for this model.`;
+    throw new GatewayError('unsupported_tool', message, { param });
+  }
 }
 
 function decodeDeclaration(declaration: Json, dropped: Set<string>): Tool {
