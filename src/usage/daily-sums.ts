@@ -55,20 +55,17 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
       if (deleted === 0) break;
     }
     for (const table of Object.keys(DAY_TABLES) as DayTable[]) {
-      for await (const rows of pages(table, start)) {
-        for (let first = 0; first < rows.length; first += BATCH_ROWS) {
-          const batch = rows.slice(first, first + BATCH_ROWS);
-          if (signal?.aborted || !(await store.call('addDaySums', { ...step(day), table, rows: batch }))) return false;
-        }
+      for await (const rows of batches(table, start)) {
+        if (signal?.aborted || !(await store.call('addDaySums', { ...step(day), table, rows }))) return false;
       }
     }
     return store.call('completeDay', day);
   }
 
-  async function* pages(table: DayTable, start: number): AsyncGenerator<Row[]> {
+  async function* batches(table: DayTable, start: number): AsyncGenerator<Row[]> {
     for (let after: Row | undefined; ; ) {
       const rows: Row[] = await store.call('sumsOfDay', { table, start, limit: PAGE_ROWS, ...(after && { after }) });
-      yield rows;
+      for (let first = 0; first < rows.length; first += BATCH_ROWS) yield rows.slice(first, first + BATCH_ROWS);
       after = rows.at(-1);
       if (rows.length < PAGE_ROWS) return;
     }
@@ -92,15 +89,20 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
     while (!isOver()) {
       const firstHour: number | undefined = await store.call('unaskedZone', { since });
       if (firstHour === undefined) return;
-      let after = Number.MIN_SAFE_INTEGER;
-      for (;;) {
-        const start: number | undefined = await store.call('nextDayOfZone', { firstHour, after });
-        if (start === undefined) break;
+      for await (const start of daysOfZone(firstHour)) {
         while ((await store.call('forgetDayOfZone', { start, since, limit: BATCH_ROWS })) > 0) if (isOver()) return;
         if (isOver()) return;
-        after = start;
       }
       await store.call('forgetZone', { firstHour, since });
+    }
+  }
+
+  async function* daysOfZone(firstHour: number): AsyncGenerator<number> {
+    for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+      const start: number | undefined = await store.call('nextDayOfZone', { firstHour, after });
+      if (start === undefined) return;
+      yield start;
+      after = start;
     }
   }
 
