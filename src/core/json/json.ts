@@ -83,7 +83,11 @@ export function textOf(value: unknown): string | undefined {
 
 /** Parses JSON arguments; undefined if they are not an object. Empty text is the empty object. */
 export function parseObject(text: string): Record<string, Json> | undefined {
-  if (isBlank(text)) return {};
+  return isBlank(text) ? {} : readObject(text);
+}
+
+/** The object that a text is; undefined if it is another value, or no JSON. */
+export function readObject(text: string): Record<string, Json> | undefined {
   try {
     const value = read(text);
     return isObject(value) ? value : undefined;

@@ -2,7 +2,7 @@
 
 import type { ChatEvent, Finish, OpenPart, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json, parseObject, read } from '../../core/json/json.ts';
+import { isObject, type Json, parseObject, readObject } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
@@ -44,7 +44,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
 
   function decode({ event, data }: SseEvent): ChatEvent[] {
     if (ended || (finish && event !== 'metadata')) return [];
-    const frame = parse(data);
+    const frame: Json = readObject(data);
     if (!frame) return fail('The upstream sent an event that is not valid JSON.');
     switch (event) {
       case 'messageStart':
@@ -213,13 +213,4 @@ function wholeOf({ block, input, bytes }: CollectedBlock, target: Target): OpenP
 
 function indexOf({ contentBlockIndex }: Json): number {
   return Number.isInteger(contentBlockIndex) ? contentBlockIndex : 0;
-}
-
-function parse(data: string): Json {
-  try {
-    const value = read(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

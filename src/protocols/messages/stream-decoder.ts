@@ -2,7 +2,7 @@
 
 import type { ChatEvent, Finish, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json, read } from '../../core/json/json.ts';
+import { isObject, type Json, readObject } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
@@ -40,7 +40,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
 
   function decode({ data }: SseEvent): ChatEvent[] {
     if (ended || data.trim() === '[DONE]') return [];
-    const frame = eventShape(parse(data));
+    const frame = eventShape(readObject(data));
     if (!frame) return fail(new GatewayError('upstream_error', 'The upstream sent an event that is not valid JSON.'));
     switch (frame.type) {
       case 'message_start':
@@ -156,7 +156,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     if (type === 'call' && input === '' && given === '') broken.add(open.index);
     open = undefined;
     if (native) {
-      const value = input === '' ? native : { ...native, input: parse(input) ?? native.input };
+      const value = input === '' ? native : { ...native, input: readObject(input) ?? native.input };
       parts++;
       const part = decodeNative(value);
       return [
@@ -198,13 +198,4 @@ function mixedCalls(): GatewayError {
 
 function textDelta(index: number, text: unknown): ChatEvent[] {
   return typeof text === 'string' && text !== '' ? [{ type: 'part-delta', index, text }] : [];
-}
-
-function parse(data: string): Json {
-  try {
-    const value = read(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
