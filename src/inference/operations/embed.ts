@@ -13,7 +13,7 @@ import { addOptions } from '../../routing/provider-options.ts';
 import { costOf } from '../response/cost.ts';
 import { relayEdits } from '../response/whole.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
-import { tokensOfLength } from '../tokens/expected-usage.ts';
+import { textUsage, tokensOfLength } from '../tokens/expected-usage.ts';
 import type { OperationHandler } from './handler.ts';
 import { inputReserved } from './reservations.ts';
 
@@ -24,16 +24,7 @@ export const embed: OperationHandler = {
   free: false,
   isTiered: false,
   hasOutput: false,
-  expectedUsage: ({ protocol, body, bytes }) => ({
-    input: inputTokens(protocol, body, bytes),
-    audioInput: 0,
-    imageInput: 0,
-    mayOutputAudio: false,
-    searches: 0,
-    images: 0,
-    hidesInput: false,
-    hidesAudio: false,
-  }),
+  expectedUsage: ({ protocol, body, bytes }) => textUsage(inputTokens(protocol, body, bytes)),
   reservation: inputReserved,
 
   async translate(call, endpoint, { upstream, target }) {

@@ -47,6 +47,20 @@ export function tokensOfLength(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
+/** Expected usage of a request for text that consists of text. */
+export function textUsage(input: number): ExpectedUsage {
+  return {
+    input,
+    audioInput: 0,
+    imageInput: 0,
+    mayOutputAudio: false,
+    searches: 0,
+    images: 0,
+    hidesInput: false,
+    hidesAudio: false,
+  };
+}
+
 /** Input tokens by the length of the body, without reading it; undefined where that would say little. */
 export function inputByLength(call: Pick<InferenceCall, 'bytes' | 'scanned'>): number | undefined {
   const { bytes } = call;
@@ -104,17 +118,7 @@ export function countByEstimate(call: InferenceCall, { dialect }: Pick<Endpoint,
 function usageOfOptions(id: string, options: Json): ExpectedUsage {
   const length = () => Buffer.byteLength(JSON.stringify(options));
   const protocol = protocols.find((one) => one.id === id);
-  if (!protocol)
-    return {
-      input: tokensOfLength(length()),
-      audioInput: 0,
-      imageInput: 0,
-      mayOutputAudio: false,
-      searches: 0,
-      images: 0,
-      hidesInput: false,
-      hidesAudio: false,
-    };
+  if (!protocol) return textUsage(tokensOfLength(length()));
   const { example } = protocol.operations.complete;
   const usage = usageOf(protocol, { ...example, ...options }, length);
   return { ...usage, input: Math.max(0, usage.input - usageOf(protocol, example, length).input) };
@@ -132,16 +136,8 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
       () => hasUnseenInput(body),
     );
     const input = tokensOfLength(length()) + (hidesInput ? HIDDEN_TOKENS : 0);
-    return {
-      input,
-      audioInput: 0,
-      imageInput: 0,
-      mayOutputAudio: true,
-      searches: DEFAULT_SEARCHES,
-      images: 0,
-      hidesInput,
-      hidesAudio: hidesInput,
-    };
+    const unknown = { mayOutputAudio: true, searches: DEFAULT_SEARCHES, hidesInput, hidesAudio: hidesInput };
+    return { ...textUsage(input), ...unknown };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
