@@ -22,6 +22,7 @@ import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { initialSettings } from '../records/key-settings.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
+import type { Store } from '../store/store.ts';
 import { problemOf } from '../store/unavailable.ts';
 import { createLog, logLastError } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
@@ -68,12 +69,7 @@ export interface ServeOptions extends ConfigOptions {
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
-  boundYoungGeneration();
-  shareBuiltins();
-  collectWithoutHelpers();
-  keepHotCode();
-  collectFullyLater();
-  inlineMore();
+  setUpV8();
   if (isWorkerProcess()) return (await import('./worker.ts')).runWorker(options);
   const asked = options.workers === undefined ? {} : { workers: workerCount(options.workers) };
   const source = { ...configSource(options), host: options.host, port: options.port, ...asked };
@@ -136,12 +132,60 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const service = connectServiceManager({ environment: process.env, log, clock: systemClock });
   lines.startBuffering();
+  await showBanner({ gateway, store, keys, config, isNew, firstKey, port: options.port, workers });
+  service.ready();
+  startCompilers();
+  const stopReleasing = releaseIdleMemory(store);
+
+  const signal = await stopped;
+  stopReleasing();
+  service.stopping();
+  // A gateway that is stopped by Ctrl-C has no load balancer that must notice.
+  if (signal === 'SIGTERM') await drain(current.server.drain, gateway, workers);
+  process.stderr.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
+  endCatalogSchedule();
+  watcher.close();
+  const timeoutMs = SHUTDOWN_GRACE_MS + ABORT_GRACE_MS;
+  // Workers use the store of this process until their requests are done.
+  const closed = Promise.all([workers?.stop(SHUTDOWN_GRACE_MS, timeoutMs), gateway.close(SHUTDOWN_GRACE_MS)]);
+  await Promise.race([closed, sleep(systemClock, timeoutMs)]);
+  await keys.close();
+  await store.close();
+  process.exit(0);
+}
+
+function setUpV8(): void {
+  boundYoungGeneration();
+  shareBuiltins();
+  collectWithoutHelpers();
+  keepHotCode();
+  collectFullyLater();
+  inlineMore();
+}
+
+interface StartedParts {
+  gateway: RunningGateway;
+  store: Store;
+  keys: KeyStore;
+  config: Config;
+  /** Whether there was no key before this start. */
+  isNew: boolean;
+  /** Text of the first key, if the environment names one. */
+  firstKey: string | undefined;
+  /** Port of the command line. */
+  port: number | undefined;
+  workers: Workers | undefined;
+}
+
+/** Prints the banner, with the key and the link of a first start. Gives back the memory that the start took. */
+async function showBanner(started: StartedParts): Promise<void> {
+  const { gateway, store, keys, config, isNew, firstKey, port, workers } = started;
   const discovered = gateway.discovered().then(() => true);
   const isDiscovered = await Promise.race([discovered, sleep(systemClock, DISCOVERY_WAIT_MS)]);
   // As late as possible: if the start is killed in between, nobody knows the key.
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
-  const hint = dashboardHint(config, gateway.address, options.port);
+  const hint = dashboardHint(config, gateway.address, port);
   const allKeys = await keys.list();
   const warning = missingKeyWarning(config, allKeys);
   const unknown = [
@@ -153,32 +197,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   releaseStartMemory(store);
   const pids = workers?.pids() ?? [];
   process.stderr.write(banner({ gateway, config, newKey, link, hint, warning, unknown, workers: pids }));
+}
 
-  service.ready();
-  startCompilers();
-  const stopReleasing = releaseIdleMemory(store);
-
-  const signal = await stopped;
-  stopReleasing();
-  service.stopping();
-  // A gateway that is stopped by Ctrl-C has no load balancer that must notice.
-  const drain = signal === 'SIGTERM' ? current.server.drain : 0;
-  if (drain > 0) {
-    gateway.drain();
-    workers?.drain();
-    process.stderr.write(`Not ready any more; requests are accepted for ${formatDuration(drain)}.\n`);
-    await sleep(systemClock, drain);
-  }
-  process.stderr.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
-  endCatalogSchedule();
-  watcher.close();
-  const timeoutMs = SHUTDOWN_GRACE_MS + ABORT_GRACE_MS;
-  // Workers use the store of this process until their requests are done.
-  const closed = Promise.all([workers?.stop(SHUTDOWN_GRACE_MS, timeoutMs), gateway.close(SHUTDOWN_GRACE_MS)]);
-  await Promise.race([closed, sleep(systemClock, timeoutMs)]);
-  await keys.close();
-  await store.close();
-  process.exit(0);
+/** Accepts requests for some milliseconds more, while `/readyz` says that the gateway is not ready. */
+async function drain(milliseconds: number, gateway: RunningGateway, workers: Workers | undefined): Promise<void> {
+  if (milliseconds === 0) return;
+  gateway.drain();
+  workers?.drain();
+  process.stderr.write(`Not ready any more; requests are accepted for ${formatDuration(milliseconds)}.\n`);
+  await sleep(systemClock, milliseconds);
 }
 
 function looseModeWarning(path: string): string {
