@@ -179,10 +179,7 @@ export interface CompleteOperation extends OperationBase {
   // Facing clients.
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for content that the hub can't represent. */
   decodeRequest(body: Json): ChatRequest;
-  /**
-   * Number of tool results after the last turn of the model that say that their tool failed: a conversation is sent whole
-   * each time, and each failure is counted once. Absent if the protocol does not mark them. The body may have wrong types.
-   */
+  /** Number of tool results after the last turn of the model, which is the only one to be counted, that say that their tool failed; absent if the protocol does not mark them. */
   toolFailuresOf?(body: Json): number;
   /** Returns what an answer takes from its request, such as members that it repeats. `sent`: the request with the items to which it refers. */
   echoOf?(body: Json, sent?: Json): unknown;
@@ -236,6 +233,8 @@ export interface CompleteOperation extends OperationBase {
   };
   /** A frame with none of these texts carries no usage and is not parsed. */
   readonly usageMarks: readonly string[];
+  /** Billed searches, which streams count at their end: the mark of their frames, and whether a frame or native value is one that is done. */
+  readonly searches?: { readonly mark: string; isDone(body: Json): boolean };
   /** Whether a frame only opens the stream, or ends it without an answer, so that an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
   /** Whether a frame has no part of an answer and may come often, as instead of pings. Some are held back, like a preamble. */

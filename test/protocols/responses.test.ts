@@ -60,6 +60,18 @@ describe('usage', () => {
       counted,
     ],
     [
+      'with searches that are done, beside a count of zero',
+      {
+        ...{ usage: USAGE, tool_usage: { web_search: { num_requests: 0 } } },
+        output: [
+          { type: 'web_search_call', status: 'completed', action: { type: 'search' } },
+          { type: 'web_search_call', status: 'completed', action: { type: 'open_page' } },
+          { type: 'web_search_call', status: 'failed', action: { type: 'search' } },
+        ],
+      },
+      { ...counted, searches: 1 },
+    ],
+    [
       'with searches whose charges have a wrong type',
       { usage: USAGE, tool_usage: { web_search: { num_requests: -1 } }, output: [{ type: 'web_search_call' }] },
       { ...counted, searches: 1 },

@@ -33,7 +33,7 @@ export interface ResponseAssembler {
 }
 
 export function createResponseAssembler(plan: Plan): ResponseAssembler {
-  const { request, target, toolNames, continueWith } = plan;
+  const { request, target, toolNames, continueWith, upstream } = plan;
   const unwrap = createUnwrapper(plan);
   const checkArguments = createArgumentCheck();
   /** Ids of the calls of each candidate. */
@@ -57,6 +57,12 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   /** Whether the upstream goes on with the answer so far: a model that continues no text does so after a tool of its provider. */
   function isContinued(): boolean {
     return target.rules.prefill === true || whole.parts(0).some(({ type }) => type === 'native');
+  }
+
+  /** Searches of the web that are done, in a protocol that counts them at the end. */
+  function searchesSoFar(): number {
+    const { searches } = upstream.operations.complete;
+    return searches ? whole.parts(0).filter((part) => part.type === 'native' && searches.isDone(part.value)).length : 0;
   }
 
   /** Without its input, for a request that was not decoded. */
@@ -140,6 +146,8 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
       const own = estimate();
       const reported = isCounted ? usage : sum(usage, open);
       const partial: Usage = { ...own, ...reported, estimated: true };
+      const searches = Math.max(reported?.searches ?? 0, searchesSoFar());
+      if (searches > 0) partial.searches = searches;
       if (own.output > partial.output) Object.assign(partial, { output: own.output, rounds: undefined });
       return partial;
     },

@@ -50,8 +50,9 @@ const knownChecks = new WeakMap<Protocol, FrameChecks>();
 function checksOf(protocol: Protocol): FrameChecks {
   const known = knownChecks.get(protocol);
   if (known) return known;
-  const { state, stored, usageMarks, endMarks, streamUsage } = protocol.operations.complete;
-  const marks = [...usageMarks, ERROR_MARK, ...(state?.fields ?? []).map((field) => `"${field}"`)];
+  const { state, stored, usageMarks, searches, endMarks, streamUsage } = protocol.operations.complete;
+  const searchMarks = searches ? [searches.mark] : [];
+  const marks = [...usageMarks, ...searchMarks, ERROR_MARK, ...(state?.fields ?? []).map((field) => `"${field}"`)];
   const marksForItems = stored ? [...marks, stored.itemMark] : marks;
   const nullable = streamUsage ? [`"${streamUsage.member}"`] : [];
   const checks = {
@@ -85,6 +86,8 @@ class StreamRelay implements StreamConverter {
   /** Measured text tokens at the upstream's last report of usage. */
   #reported = 0;
   #usage: Partial<Usage> | undefined;
+  /** Searches of the web that are done. */
+  #searches = 0;
   #complete = false;
   #facts: AnswerFacts = {};
   /** Body of the current frame, if it has a usage with a place for the cost. */
@@ -175,7 +178,8 @@ class StreamRelay implements StreamConverter {
 
   partialUsage(): Partial<Usage> {
     const output = Math.max(this.#usage?.output ?? 0, this.#meter.tokens());
-    return { ...this.#usage, output, estimated: true };
+    const searches = Math.max(this.#usage?.searches ?? 0, this.#searches);
+    return { ...this.#usage, output, ...(searches > 0 && { searches }), estimated: true };
   }
 
   /** False for a frame that is not passed on. An array element must be JSON; other frames can be anything. */
@@ -200,6 +204,7 @@ class StreamRelay implements StreamConverter {
     }
     this.#more.learn?.(body, event.data.length);
     this.#note(body);
+    if (this.#operation.searches?.isDone(body)) this.#searches++;
     const seen = this.#operation.usageOf(body);
     if (seen) this.#usage = joinUsage(this.#usage, seen);
     if (seen?.output !== undefined) this.#reported = this.#meter.tokens();

@@ -65,6 +65,12 @@ export function encodeUsage(usage: Usage | undefined): Json {
   return wire;
 }
 
+/** Whether a block, or the one that a frame begins, has the results of a search; an error is not billed. */
+export function isDoneSearch(body: Json): boolean {
+  const { type, content } = body?.content_block ?? body ?? {};
+  return type === 'web_search_tool_result' && Array.isArray(content);
+}
+
 /** The counts in a whole response, a `message_start` or a `message_delta`. */
 export function usageOf(body: Json): Partial<Usage> | undefined {
   return decodeUsage(body?.usage ?? body?.message?.usage);

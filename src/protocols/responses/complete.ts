@@ -22,7 +22,7 @@ import { check, checkLimits, schema } from './request-schema.ts';
 import { echoOf } from './response-object.ts';
 import { restoreState } from './state.ts';
 import { stored } from './stored.ts';
-import { addCost, usageOf } from './usage.ts';
+import { addCost, isDoneSearch, usageOf } from './usage.ts';
 
 const PATH = '/v1/responses';
 
@@ -76,6 +76,7 @@ export const complete: CompleteOperation = {
   modelPaths: [['model'], ['response', 'model']],
   textPlaces: { after: ['.delta'], text: ['delta'], calls: [] },
   usageMarks: ['"usage"'],
+  searches: { mark: '"web_search_call"', isDone: isDoneSearch },
   usageOf,
   factsOf,
   cost: { paths: [['usage'], ['response', 'usage']], members: addCost },

@@ -39,14 +39,25 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
 
 const billedShape = record({ web_search: record({ num_requests: count }) });
 
-/** Searches of the web, which are charged one by one; opened pages are not. The ones that the provider says it charges come first. */
+/**
+ * Searches of the web, which are charged one by one; opened pages are not. The ones that the provider says it charges come first. A
+ * count of zero beside searches that are done is none: the member is there with zeros where nothing was counted.
+ */
 function searchesIn({ output, tool_usage }: Json): number | undefined {
   const billed: number | undefined = billedShape(tool_usage)?.web_search?.num_requests;
-  if (typeof billed === 'number') return billed > 0 ? billed : undefined;
-  const searches = (Array.isArray(output) ? output : []).filter(
-    (item) => item?.type === 'web_search_call' && (item.action?.type ?? 'search') === 'search',
-  );
+  if (billed) return billed;
+  const searches = (Array.isArray(output) ? output : []).filter(billed === 0 ? isDoneSearch : isSearch);
   return searches.length > 0 ? searches.length : undefined;
+}
+
+function isSearch(item: Json): boolean {
+  return item?.type === 'web_search_call' && (item.action?.type ?? 'search') === 'search';
+}
+
+/** Whether an item, or the one that an event ends, is a search that succeeded. */
+export function isDoneSearch(body: Json): boolean {
+  const item = body?.type === 'response.output_item.done' ? body.item : body;
+  return isSearch(item) && item.status === 'completed';
 }
 
 /** The usage of an answer; its details are always there, 0 where they are not known. */

@@ -1,0 +1,124 @@
+/** Searches of the web in a stream that its client leaves, or that breaks off, before the upstream has counted them: those that are done are charged. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { HEADERS, post, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
+import { recordOf } from './usage-client.ts';
+
+let upstream: TestUpstream;
+let gateway: TestGateway;
+
+const framesOf = (list: Json[]): string =>
+  list.map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+
+const PAGE = { type: 'web_search_result', url: 'https://a.example', title: 'A', encrypted_content: 'x' };
+const FAILURE = { type: 'web_search_tool_result_error', error_code: 'unavailable' };
+
+function messagesSearch(index: number, content: Json): Json[] {
+  const id = `srvtoolu_${index}`;
+  return [
+    {
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'server_tool_use', id, name: 'web_search', input: {} },
+    },
+    { type: 'content_block_stop', index },
+    {
+      ...{ type: 'content_block_start', index: index + 1 },
+      content_block: { type: 'web_search_tool_result', tool_use_id: id, content },
+    },
+    { type: 'content_block_stop', index: index + 1 },
+  ];
+}
+
+const message = {
+  ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] },
+  ...{ stop_reason: null, stop_sequence: null, usage: { input_tokens: 40, output_tokens: 1 } },
+};
+const MESSAGES = [
+  { type: 'message_start', message },
+  ...messagesSearch(0, [PAGE]),
+  ...messagesSearch(2, FAILURE),
+  ...messagesSearch(4, [PAGE, PAGE]),
+  { type: 'content_block_start', index: 6, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 6, delta: { type: 'text_delta', text: '{"type":"web_search_tool_result"}' } },
+];
+
+function responsesSearch(index: number, status: string, action: Json): Json[] {
+  const item = { id: `ws_${index}`, type: 'web_search_call', status: 'in_progress' };
+  return [
+    { type: 'response.output_item.added', output_index: index, item },
+    { type: 'response.web_search_call.searching', output_index: index, item_id: item.id },
+    { type: 'response.output_item.done', output_index: index, item: { ...item, status, action } },
+  ];
+}
+
+const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', output: [], status: 'in_progress' };
+const text = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] };
+const RESPONSES = [
+  { type: 'response.created', response },
+  ...responsesSearch(0, 'completed', { type: 'search', query: 'a' }),
+  ...responsesSearch(1, 'failed', { type: 'search', query: 'b' }),
+  ...responsesSearch(2, 'completed', { type: 'open_page', url: 'https://a.example' }),
+  ...responsesSearch(3, 'completed', { type: 'search', query: 'c' }),
+  { type: 'response.output_item.added', output_index: 4, item: text },
+  {
+    ...{ type: 'response.content_part.added', item_id: 'msg_1', output_index: 4, content_index: 0 },
+    part: { type: 'output_text', text: '', annotations: [] },
+  },
+  { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 4, content_index: 0, delta: 'Found it.' },
+];
+
+before(async () => {
+  upstream = await startUpstream(({ path, bytes }, answer) => {
+    const frames = framesOf(path.endsWith('/messages') ? MESSAGES : RESPONSES);
+    answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(frames);
+    if (bytes.includes('breaks')) setTimeout(() => answer.destroy(), 50);
+  });
+  const models = 'models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.00001", web_search: "0.01" } }]';
+  gateway = await startTestGateway(`
+providers:
+  a: { type: anthropic, base_url: "${upstream.url}", api_key: k, ${models} }
+  r: { type: open-responses, base_url: "${upstream.url}/v1", api_key: k, ${models} }
+`);
+});
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const MESSAGES_SEARCH = { type: 'web_search_20250305', name: 'web_search' };
+
+/** A request that searches, by a client of a protocol; it leaves as soon as it has the text, or reads until the end. */
+async function search(protocol: 'messages' | 'responses', model: string, content: string): Promise<string> {
+  const [path, asked] =
+    protocol === 'messages'
+      ? ['/anthropic/v1/messages', { max_tokens: 100, messages: [{ role: 'user', content }], tools: [MESSAGES_SEARCH] }]
+      : ['/v1/responses', { input: content, tools: [{ type: 'web_search' }] }];
+  const headers = protocol === 'messages' ? HEADERS.messages : HEADERS.chat;
+  const answer = await post(gateway.url + path, { model, stream: true, ...asked }, headers);
+  assert.equal(answer.status, 200);
+  const id = String(answer.headers.get('x-polygate-generation-id'));
+  const reader = answer.body?.getReader();
+  const decoder = new TextDecoder();
+  for (let seen = ''; content !== 'leaves' || !/Found it|\\"type/.test(seen); ) {
+    const part = await reader?.read().catch(() => undefined);
+    if (!part || part.done) break;
+    seen += decoder.decode(part.value, { stream: true });
+  }
+  await reader?.cancel().catch(() => undefined);
+  return id;
+}
+
+for (const model of ['a/m', 'r/m'])
+  for (const protocol of ['messages', 'responses'] as const)
+    for (const [end, status] of [
+      ['leaves', 'cancelled'],
+      ['breaks', 'partial'],
+    ] as const)
+      test(`two searches of ${model}, for a client of ${protocol} that ${end === 'leaves' ? end : 'is left'}`, async () => {
+        const record = await recordOf(gateway.url, await search(protocol, model, end));
+        assert.deepEqual([record.status, record.num_search_results], [status, 2]);
+        assert.ok(record.total_cost >= 0.02 && record.total_cost < 0.021, `${record.total_cost}`);
+      });
