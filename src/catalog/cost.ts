@@ -18,6 +18,8 @@ const PRICE_NAMES = {
   reasoning: ['internal_reasoning', 'completion'],
   audioOutput: ['audio_output', 'completion'],
   imageOutput: ['image_output', 'completion'],
+  imageToolInput: ['image_tool_input', 'prompt'],
+  imageToolOutput: ['image_tool_output', 'image_output', 'completion'],
   searches: ['web_search', 'web_search_request'],
   requests: ['request'],
 } satisfies Record<string, string[]>;
@@ -99,6 +101,8 @@ const LETTERS: Record<TokenKind, string> = {
   reasoning: 'r',
   audioOutput: 'A',
   imageOutput: 'M',
+  imageToolInput: 'g',
+  imageToolOutput: 'G',
   searches: 's',
   requests: 'q',
 };
@@ -162,6 +166,8 @@ function countsOf(usage: Usage): Record<TokenKind, number> {
     reasoning,
     audioOutput,
     imageOutput,
+    imageToolInput: usage.imageToolInput ?? 0,
+    imageToolOutput: usage.imageToolOutput ?? 0,
     searches: usage.searches ?? 0,
     requests: 1,
   };

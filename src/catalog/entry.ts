@@ -1,9 +1,9 @@
 /** Catalog entries: partial facts about a model, completed to a catalog model. */
 
 import type { CatalogModel, ModelRules } from '../core/model.ts';
-import { withSearchPrice } from '../core/prices.ts';
+import { withToolPrices } from '../core/prices.ts';
 import { describeModel } from './description.ts';
-import { readByServer, rulesFor, searchPriceFor, serviceTiersFor } from './rules.ts';
+import { readByServer, rulesFor, serviceTiersFor, toolPricesFor } from './rules.ts';
 
 /** Facts about a model; omitted fields get conservative defaults. `id` is the upstream id, without the provider. */
 export interface CatalogEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
@@ -62,7 +62,7 @@ export function catalogModel(provider: string, entry: CatalogEntry, defaultVendo
     maxOutput: entry.maxOutput ?? contextLength,
     tokenizer: entry.tokenizer ?? (chats ? TOKENIZERS[vendor] : undefined) ?? 'Other',
     instructType: entry.instructType ?? null,
-    pricing: writesText ? withSearchPrice(pricing, searchPriceFor(vendor, knownId)) : pricing,
+    pricing: writesText ? withToolPrices(pricing, toolPricesFor(vendor, knownId)) : pricing,
     ...(entry.priceTiers && { priceTiers: entry.priceTiers }),
     ...serviceTiersOf(entry, serviceTiersFor(vendor, knownId)),
     isModerated: entry.isModerated ?? vendor === 'openai',

@@ -14,6 +14,8 @@ export interface MaxUsage {
   /** The response may contain audio. */
   mayOutputAudio: boolean;
   searches: number;
+  /** Output tokens of the model behind a tool that makes images. */
+  imageToolOutput?: number;
 }
 
 export type PricedModel = Prices & Pick<CatalogModel, 'outputModalities'>;
@@ -51,8 +53,8 @@ function maxCostOfKinds(model: PricedModel, expected: MaxUsage, output: number):
 
 /** Of kinds that have a price of their own; others cost the same as plain tokens. */
 function possibleUsages(model: PricedModel, expected: MaxUsage, output: number): Usage[] {
-  const { input, audioInput, imageInput, mayOutputAudio, searches } = expected;
-  const plain: Usage = { input, output, audioInput, imageInput, searches };
+  const { input, audioInput, imageInput, mayOutputAudio, searches, imageToolOutput = 0 } = expected;
+  const plain: Usage = { input, output, audioInput, imageInput, searches, imageToolOutput };
   const usages = [plain];
   if (hasPrice(model, CACHE_WRITE_PRICES)) {
     const text = Math.max(0, input - audioInput - imageInput);

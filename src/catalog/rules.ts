@@ -14,8 +14,8 @@ interface ProviderRules {
   rules?: { models: string[]; rules: ModelRules }[];
   /** Price factors of service tiers by globs of ids; of all matching ones the last counts, tier by tier. */
   serviceTiers?: { models: string[]; tiers: Record<string, PriceFactors> }[];
-  /** Price of a web search by the provider, by globs of ids; the last matching one counts. */
-  searchPrices?: { models: string[]; price: Pricing }[];
+  /** Prices of tools that the provider runs, by globs of ids: the last matching one counts. */
+  toolPrices?: { models: string[]; price: Pricing }[];
   /** Input modalities that the server accepts for all models, e.g. by converting documents to text. */
   reads?: Modality[];
 }
@@ -46,9 +46,9 @@ export function serviceTiersFor(provider: string, id: string): Record<string, Se
   return Object.fromEntries(matching.map(([name, factors]) => [name, { factors }]));
 }
 
-/** Undefined for a provider that is not known to bill web searches. */
-export function searchPriceFor(provider: string, id: string): Pricing | undefined {
-  return providerRules(provider).searchPrices?.findLast(({ models }) => matchesAny(models, id))?.price;
+/** Undefined for a provider that is not known to bill its tools. */
+export function toolPricesFor(provider: string, id: string): Pricing | undefined {
+  return providerRules(provider).toolPrices?.findLast(({ models }) => matchesAny(models, id))?.price;
 }
 
 /** The modalities that the provider's server accepts for every model. */

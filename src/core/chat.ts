@@ -196,6 +196,9 @@ export interface ChatRequest {
   dropped: string[];
 }
 
+/** Counts of tools that the provider runs and bills apart. */
+export type ToolUse = Pick<Usage, 'searches' | 'imageToolOutput'>;
+
 /** All counts in tokens. `input` includes cached, cache-write and tool-use tokens; `output` includes reasoning. */
 export interface Usage {
   input: number;
@@ -213,6 +216,9 @@ export interface Usage {
   audioOutput?: number;
   imageInput?: number;
   imageOutput?: number;
+  /** Tokens of the model behind a tool of the provider that makes images, which are not in `input` and `output`. */
+  imageToolInput?: number;
+  imageToolOutput?: number;
   searches?: number;
   tier?: string;
   /** Whether the upstream processed the request within a region, at another price; absent if it did not say. */

@@ -4,7 +4,7 @@
  */
 
 import type { TSchema } from 'typebox';
-import type { ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
+import type { ChatRequest, ChatResponse, OpenPart, ToolUse, Usage } from './chat.ts';
 import type { EmbeddingRequest, EmbeddingResponse } from './embedding.ts';
 import type { GatewayError } from './errors.ts';
 import type { Fields } from './fields.ts';
@@ -203,6 +203,8 @@ export interface CompleteOperation extends OperationBase {
   tierOf?(body: Json): string | undefined;
   /** Whether a body names input that only the upstream has, such as a cached context. The body may have wrong types. */
   hidesInput?(body: Json): boolean;
+  /** Whether a body has a tool of the provider that makes images with another model. The body may have wrong types. */
+  makesImages?(body: Json): boolean;
   /** Sets the output limit of a body, in place. */
   limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** Tool names that the upstream accepts; other tools are renamed. */
@@ -220,10 +222,7 @@ export interface CompleteOperation extends OperationBase {
 
   // Watching a relayed stream.
   readonly textPlaces: TextPlaces;
-  /**
-   * For streams with usage on request only: the member that requests it, the frame that only carries it, and the
-   * member that is null in all other frames.
-   */
+  /** For streams with usage on request only: the member that requests it, the frame that only carries it, and the member that is null in all others. */
   readonly streamUsage?: {
     field: string;
     value: Json;
@@ -233,8 +232,8 @@ export interface CompleteOperation extends OperationBase {
   };
   /** A frame with none of these texts carries no usage and is not parsed. */
   readonly usageMarks: readonly string[];
-  /** Billed searches, which streams count at their end: the mark of their frames, and whether a frame or native value is one that is done. */
-  readonly searches?: { readonly mark: string; isDone(body: Json): boolean };
+  /** Billed tools of providers, which streams count at their end: marks of their frames, and the use that a frame or a native value shows as done. */
+  readonly tools?: { readonly marks: readonly string[]; usedIn(body: Json): ToolUse | undefined };
   /** Whether a frame only opens the stream, or ends it without an answer, so that an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
   /** Whether a frame has no part of an answer and may come often, as instead of pings. Some are held back, like a preamble. */

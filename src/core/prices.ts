@@ -10,6 +10,8 @@ export const PRICE_NAMES = [
   'image',
   'image_token',
   'image_output',
+  'image_tool_input',
+  'image_tool_output',
   'audio',
   'audio_output',
   'input_audio_cache',
@@ -28,10 +30,15 @@ export const VIDEO_PRICE_NAME = /^per-video(-second(-\d+[pk])?(-audio)?|-token(-
 /** A provider bills searches one by one, or once for a request that searches. */
 export const SEARCH_PRICES = ['web_search', 'web_search_request'] as const;
 
-/** The prices, with that of a search in `known` where they have none. Without any price the cost stays unknown. */
-export function withSearchPrice(pricing: Pricing, known: Pricing | undefined): Pricing {
+/** Tokens of the model behind a tool that makes images. */
+export const IMAGE_TOOL_PRICES = ['image_tool_input', 'image_tool_output'] as const;
+
+/** The prices, with those of the tools of the provider in `known` where they have none. Without any price the cost stays unknown. */
+export function withToolPrices(pricing: Pricing, known: Pricing | undefined): Pricing {
   if (known === undefined || Object.keys(pricing).length === 0) return pricing;
-  if (SEARCH_PRICES.some((name) => pricing[name] !== undefined)) return pricing;
-  const found = SEARCH_PRICES.flatMap((name) => (known[name] === undefined ? [] : [[name, known[name]]]));
+  const found = [SEARCH_PRICES, IMAGE_TOOL_PRICES].flatMap((names) => {
+    if (names.some((name) => pricing[name] !== undefined)) return [];
+    return names.flatMap((name) => (known[name] === undefined ? [] : [[name, known[name]]]));
+  });
   return found.length === 0 ? pricing : { ...pricing, ...Object.fromEntries(found) };
 }

@@ -1,6 +1,6 @@
 /** Bounds of one usage record: of its counts and its cost, of counts that come in several reports, and of the facts of its response. */
 
-import type { Usage } from './chat.ts';
+import type { ToolUse, Usage } from './chat.ts';
 import { minBigInt, moneyOf } from './money.ts';
 import type { AnswerFacts } from './operation.ts';
 
@@ -24,6 +24,8 @@ export const COUNT_FIELDS = [
   'audioOutput',
   'imageInput',
   'imageOutput',
+  'imageToolInput',
+  'imageToolOutput',
   'searches',
 ] as const satisfies (keyof Usage)[];
 
@@ -41,6 +43,26 @@ export function joinUsage<Counts extends Partial<Usage>>(before: Counts | undefi
     joined.input = Math.max(before.input, input);
   }
   return joined;
+}
+
+/** The sum of the uses of tools. */
+export function addToolUse(one: ToolUse, { searches = 0, imageToolOutput = 0 }: ToolUse): ToolUse {
+  return {
+    searches: (one.searches ?? 0) + searches,
+    imageToolOutput: (one.imageToolOutput ?? 0) + imageToolOutput,
+  };
+}
+
+/** Counts with those of tools that an answer has shown, where they are more than what was reported. */
+export function withToolUse<Counts extends Partial<Usage>>(
+  counts: Counts,
+  { searches = 0, imageToolOutput = 0 }: ToolUse,
+): Counts {
+  return {
+    ...counts,
+    ...(searches > (counts.searches ?? 0) && { searches }),
+    ...(imageToolOutput > (counts.imageToolOutput ?? 0) && { imageToolOutput }),
+  };
 }
 
 /** Clamps counts to integers within the bounds; invalid counts are removed. */

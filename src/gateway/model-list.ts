@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readAtOnce } from '../core/json/response.ts';
 import type { CatalogModel } from '../core/model.ts';
-import { withSearchPrice } from '../core/prices.ts';
+import { withToolPrices } from '../core/prices.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { ActiveProvider, ConfiguredModels } from '../routing/model-directory.ts';
@@ -107,7 +107,7 @@ export function routedModels(
     const model = first && listed.get(first.provider)?.modelOf(first.model);
     const provider = id.slice(0, id.indexOf('/'));
     if (!model) return [];
-    const pricing = first.pricing ? withSearchPrice(first.pricing, model.pricing) : model.pricing;
+    const pricing = first.pricing ? withToolPrices(first.pricing, model.pricing) : model.pricing;
     return [{ provider, models: [{ ...model, id, pricing }] }];
   });
 }

@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { OperationName } from '../core/operation.ts';
-import { withSearchPrice } from '../core/prices.ts';
+import { withToolPrices } from '../core/prices.ts';
 import type { Candidate } from './candidate.ts';
 import { dialectFor, type Endpoint } from './endpoint.ts';
 import type { InferenceCall } from './inference-call.ts';
@@ -101,7 +101,7 @@ function configuredCandidates(
   const active = models.providers.get(entry.provider);
   if (active) {
     const model = active.modelOf(entry.model);
-    const pricing = entry.pricing ? withSearchPrice(entry.pricing, model.pricing) : model.pricing;
+    const pricing = entry.pricing ? withToolPrices(entry.pricing, model.pricing) : model.pricing;
     const named = { ...model, id, pricing };
     return credentialCandidates(active, named, { entry, call });
   }

@@ -130,7 +130,12 @@ test('a custom entry overrides a bundled model field by field', () => {
   });
   assert.equal(model.name, 'Ours');
   assert.equal(model.contextLength, 1_050_000);
-  assert.deepEqual(model.pricing, { prompt: '0.000001', web_search: '0.01' });
+  assert.deepEqual(model.pricing, {
+    prompt: '0.000001',
+    web_search: '0.01',
+    image_tool_input: '0.00001',
+    image_tool_output: '0.00004',
+  });
   assert.equal(model.priceTiers, undefined, 'prices of the operator have no tiers but his own');
   assert.equal(model.rules.stop, false);
   assert.equal(model.rules.reasoning, 'effort');

@@ -72,6 +72,18 @@ const CASES: { about: string; usage: Usage; cost: string; model?: typeof MODEL }
     cost: '370',
   },
   {
+    about: 'images of a tool by its model, which are not among the tokens',
+    usage: { input: 10, output: 5, imageToolInput: 100, imageToolOutput: 50 },
+    model: { pricing: { prompt: '1', completion: '2', image_tool_input: '3', image_tool_output: '5' } },
+    cost: '570',
+  },
+  {
+    about: 'images of a tool that has no prices by those of the model',
+    usage: { input: 10, output: 5, imageToolInput: 100, imageToolOutput: 50 },
+    model: { pricing: { prompt: '1', completion: '2' } },
+    cost: '220',
+  },
+  {
     // OpenRouter lists gpt-4o with 3.613 USD for 1,000 images, which is the price of the 1,445 tokens of a large one.
     about: 'an image by its tokens, of which the price of an image is the sum',
     usage: { input: 1445, output: 0, imageInput: 1445 },

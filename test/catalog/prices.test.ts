@@ -112,6 +112,12 @@ describe('three web searches in an answer cost', () => {
   }
 });
 
+test('images of a tool cost the same in any tier', () => {
+  const usage = { input: 0, output: 0, imageToolInput: 1000, imageToolOutput: 1000 };
+  for (const tier of [undefined, 'priority', 'flex'])
+    assert.equal(decimalOf(costOf(pricesInTier(modelOf('openai/gpt-5.4'), tier), usage)), '0.05');
+});
+
 test('searches are reserved', () => {
   const expected = { input: 0, audioInput: 0, imageInput: 0, mayOutputAudio: false, searches: 5 };
   const costOfNothing = (id: string) => decimalOf(maxCostOf(costBoundsOf(modelOf(id), expected), 0));

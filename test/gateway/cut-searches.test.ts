@@ -1,10 +1,12 @@
-/** Searches of the web in a stream that its client leaves, or that breaks off, before the upstream has counted them: those that are done are charged. */
+/** Searches of the web, and images of a tool, in a stream that its client leaves or that breaks off before they are counted: those that are done are charged. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, post, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 import { recordOf } from './usage-client.ts';
+
+const CAPPED = 'sk-test-of-images-capped-0123456789';
 
 let upstream: TestUpstream;
 let gateway: TestGateway;
@@ -70,18 +72,45 @@ const RESPONSES = [
   { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 4, content_index: 0, delta: 'Found it.' },
 ];
 
+const image = { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo=' };
+const IMAGES = [
+  { type: 'response.created', response },
+  { type: 'response.output_item.added', output_index: 0, item: { ...image, status: 'in_progress', result: null } },
+  { type: 'response.output_item.done', output_index: 0, item: image },
+  { type: 'response.output_item.done', output_index: 1, item: { ...image, id: 'ig_2', quality: 'low' } },
+  ...RESPONSES.slice(-3),
+];
+const IMAGE_USE = { image_gen: { input_tokens: 100, output_tokens: 272 }, web_search: { num_requests: 0 } };
+const DRAWN = [
+  ...IMAGES,
+  {
+    type: 'response.completed',
+    response: {
+      ...{ ...response, status: 'completed', output: [image], tool_usage: IMAGE_USE },
+      usage: { input_tokens: 40, output_tokens: 10, total_tokens: 50 },
+    },
+  },
+];
+
 before(async () => {
-  upstream = await startUpstream(({ path, bytes }, answer) => {
-    const frames = framesOf(path.endsWith('/messages') ? MESSAGES : RESPONSES);
+  upstream = await startUpstream(({ path, bytes, body }, answer) => {
+    if (body.tools?.[0]?.type === 'image_generation' && bytes.includes('whole'))
+      return void answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(framesOf(DRAWN));
+    const responses = body.tools?.[0]?.type === 'image_generation' ? IMAGES : RESPONSES;
+    const frames = framesOf(path.endsWith('/messages') ? MESSAGES : responses);
     answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(frames);
     if (bytes.includes('breaks')) setTimeout(() => answer.destroy(), 50);
   });
   const models = 'models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.00001", web_search: "0.01" } }]';
-  gateway = await startTestGateway(`
+  gateway = await startTestGateway(
+    `
 providers:
+  openai: { base_url: "${upstream.url}/v1", api_key: k }
   a: { type: anthropic, base_url: "${upstream.url}", api_key: k, ${models} }
   r: { type: open-responses, base_url: "${upstream.url}/v1", api_key: k, ${models} }
-`);
+`,
+    { keys: [`{ name: capped, key: ${CAPPED}, budgets: { total: "1.70" } }`] },
+  );
 });
 after(async () => {
   await gateway.close();
@@ -122,3 +151,41 @@ for (const model of ['a/m', 'r/m'])
         assert.deepEqual([record.status, record.num_search_results], [status, 2]);
         assert.ok(record.total_cost >= 0.02 && record.total_cost < 0.021, `${record.total_cost}`);
       });
+
+async function draw(input: string, key?: string): Promise<{ id: string; status: number; text: string }> {
+  const asked = {
+    model: 'openai/gpt-5.4',
+    input,
+    stream: true,
+    max_output_tokens: 16,
+    tools: [{ type: 'image_generation' }],
+  };
+  const answer = await post(`${gateway.url}/v1/responses`, asked, {
+    ...HEADERS.chat,
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  });
+  const id = String(answer.headers.get('x-polygate-generation-id'));
+  return { id, status: answer.status, text: await answer.text().catch(() => '') };
+}
+
+test('images of a tool are charged by the tokens of its model', async () => {
+  const { id } = await draw('whole');
+  const record = await recordOf(gateway.url, id);
+  // 40 of 0.0000025, 10 of 0.000015, and 100 of 0.00001 and 272 of 0.00004 by the tool.
+  assert.deepEqual([record.status, record.total_cost], ['completed', 0.01213]);
+});
+
+test('images of a stream that breaks off are charged by their quality', async () => {
+  const { id } = await draw('breaks');
+  const record = await recordOf(gateway.url, id);
+  assert.equal(record.status, 'partial');
+  const images = (6240 + 408) * 0.00004;
+  assert.ok(record.total_cost > images && record.total_cost < images + 0.001, `${record.total_cost}`);
+});
+
+test('a budget holds three large images of each request', async () => {
+  const answers = await Promise.all(Array.from({ length: 6 }, () => draw('breaks', CAPPED)));
+  const admitted = answers.filter(({ status }) => status === 200);
+  // Each holds 0.80, or half of the rest.
+  assert.ok(admitted.length > 0 && admitted.length < 6, `${admitted.length}`);
+});

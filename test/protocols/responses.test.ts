@@ -60,6 +60,17 @@ describe('usage', () => {
       counted,
     ],
     [
+      'with the tokens of images that a tool made',
+      {
+        ...{ usage: USAGE, output: [] },
+        tool_usage: {
+          image_gen: { input_tokens: 50, output_tokens: 1056, output_tokens_details: { image_tokens: 1056 } },
+          web_search: { num_requests: 0 },
+        },
+      },
+      { ...counted, imageToolInput: 50, imageToolOutput: 1056 },
+    ],
+    [
       'with searches that are done, beside a count of zero',
       {
         ...{ usage: USAGE, tool_usage: { web_search: { num_requests: 0 } } },

@@ -1,10 +1,10 @@
 /** Update of the catalog from a source that may be wrong or hostile: its changes, and the refused ones. */
 
 import type { PriceTier, Pricing } from '../../core/model.ts';
-import { SEARCH_PRICES, withSearchPrice } from '../../core/prices.ts';
+import { SEARCH_PRICES, withToolPrices } from '../../core/prices.ts';
 import type { CatalogEntry } from '../entry.ts';
 import { checkedEntry } from '../entry-check.ts';
-import { searchPriceFor } from '../rules.ts';
+import { toolPricesFor } from '../rules.ts';
 import { importModels } from './import.ts';
 
 export interface FactChange {
@@ -101,17 +101,17 @@ function withSafeFacts(entry: CatalogEntry, bases: CatalogEntry[], safety: Safet
     if (now) safety.onChange(changeOf(entry.id, limit, [before, after], isFar ? FAR : undefined));
   }
   if (entry.pricing) {
-    const pricings = bases.map(({ id, pricing }) => pricing && withSearchPrice(pricing, knownSearchPrice(id)));
+    const pricings = bases.map(({ id, pricing }) => pricing && withToolPrices(pricing, knownToolPrices(id)));
     safe.pricing = safePricing(entry.id, 'pricing', entry.pricing, pricings, safety);
   }
   if (entry.priceTiers) safe.priceTiers = entry.priceTiers.map((tier) => safeTier(entry.id, tier, bases, safety));
   return safe;
 }
 
-/** Price of a search where the facts do not say it. */
-function knownSearchPrice(id: string): Pricing | undefined {
+/** Prices of tools where the facts do not say them. */
+function knownToolPrices(id: string): Pricing | undefined {
   const slash = id.indexOf('/');
-  return searchPriceFor(id.slice(0, slash), id.slice(slash + 1));
+  return toolPricesFor(id.slice(0, slash), id.slice(slash + 1));
 }
 
 /** A tier is compared with the one of its threshold, else with the prices of the model. */

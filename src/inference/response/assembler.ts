@@ -1,12 +1,12 @@
 /** Response assembler: joins the rounds of an upstream's response to one message, with the client's tool names. */
 
-import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../../core/chat.ts';
+import type { ChatEvent, ChatResponse, Finish, OpenPart, ToolUse, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { createFolder } from '../../core/fold.ts';
 import { REQUEST_LIMITS, scan, TEXT_VALUES } from '../../core/json/scan.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
 import { createCallIds } from '../../core/results.ts';
-import { boundFacts, COUNT_FIELDS } from '../../core/usage-bounds.ts';
+import { addToolUse, boundFacts, COUNT_FIELDS, withToolUse } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { restoreName } from '../request/tool-names.ts';
 import { estimateOutput, estimateTokens } from '../tokens/estimate.ts';
@@ -59,10 +59,11 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     return target.rules.prefill === true || whole.parts(0).some(({ type }) => type === 'native');
   }
 
-  /** Searches of the web that are done, in a protocol that counts them at the end. */
-  function searchesSoFar(): number {
-    const { searches } = upstream.operations.complete;
-    return searches ? whole.parts(0).filter((part) => part.type === 'native' && searches.isDone(part.value)).length : 0;
+  /** Use of tools that the answer has shown so far. */
+  function toolUse(): ToolUse {
+    const { tools } = upstream.operations.complete;
+    const uses = whole.parts(0).map((part) => (part.type === 'native' ? tools?.usedIn(part.value) : undefined));
+    return uses.reduce<ToolUse>((sum, use) => (use ? addToolUse(sum, use) : sum), {});
   }
 
   /** Without its input, for a request that was not decoded. */
@@ -145,9 +146,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     partialUsage(open) {
       const own = estimate();
       const reported = isCounted ? usage : sum(usage, open);
-      const partial: Usage = { ...own, ...reported, estimated: true };
-      const searches = Math.max(reported?.searches ?? 0, searchesSoFar());
-      if (searches > 0) partial.searches = searches;
+      const partial: Usage = withToolUse({ ...own, ...reported, estimated: true }, toolUse());
       if (own.output > partial.output) Object.assign(partial, { output: own.output, rounds: undefined });
       return partial;
     },

@@ -1,13 +1,13 @@
 /** Relayed stream: frames of an upstream that speaks the client's protocol, passed on unchanged but for the model name. */
 
-import type { Usage } from '../../core/chat.ts';
+import type { ToolUse, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts';
 import { ownCopy } from '../../core/own-bytes.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
-import { boundFacts, joinUsage } from '../../core/usage-bounds.ts';
+import { addToolUse, boundFacts, joinUsage, withToolUse } from '../../core/usage-bounds.ts';
 import type { Output, StreamConverter } from './converter.ts';
 import { createMarkSearch, type FrameText, frameText, type MarkSearch } from './mark-search.ts';
 import { createNullRemover, type NullRemover } from './missing-members.ts';
@@ -50,9 +50,13 @@ const knownChecks = new WeakMap<Protocol, FrameChecks>();
 function checksOf(protocol: Protocol): FrameChecks {
   const known = knownChecks.get(protocol);
   if (known) return known;
-  const { state, stored, usageMarks, searches, endMarks, streamUsage } = protocol.operations.complete;
-  const searchMarks = searches ? [searches.mark] : [];
-  const marks = [...usageMarks, ...searchMarks, ERROR_MARK, ...(state?.fields ?? []).map((field) => `"${field}"`)];
+  const { state, stored, usageMarks, tools, endMarks, streamUsage } = protocol.operations.complete;
+  const marks = [
+    ...usageMarks,
+    ...(tools?.marks ?? []),
+    ERROR_MARK,
+    ...(state?.fields ?? []).map((field) => `"${field}"`),
+  ];
   const marksForItems = stored ? [...marks, stored.itemMark] : marks;
   const nullable = streamUsage ? [`"${streamUsage.member}"`] : [];
   const checks = {
@@ -86,8 +90,8 @@ class StreamRelay implements StreamConverter {
   /** Measured text tokens at the upstream's last report of usage. */
   #reported = 0;
   #usage: Partial<Usage> | undefined;
-  /** Searches of the web that are done. */
-  #searches = 0;
+  /** Of tools that are done. */
+  #toolUse: ToolUse = {};
   #complete = false;
   #facts: AnswerFacts = {};
   /** Body of the current frame, if it has a usage with a place for the cost. */
@@ -178,8 +182,7 @@ class StreamRelay implements StreamConverter {
 
   partialUsage(): Partial<Usage> {
     const output = Math.max(this.#usage?.output ?? 0, this.#meter.tokens());
-    const searches = Math.max(this.#usage?.searches ?? 0, this.#searches);
-    return { ...this.#usage, output, ...(searches > 0 && { searches }), estimated: true };
+    return withToolUse({ ...this.#usage, output, estimated: true }, this.#toolUse);
   }
 
   /** False for a frame that is not passed on. An array element must be JSON; other frames can be anything. */
@@ -204,7 +207,8 @@ class StreamRelay implements StreamConverter {
     }
     this.#more.learn?.(body, event.data.length);
     this.#note(body);
-    if (this.#operation.searches?.isDone(body)) this.#searches++;
+    const used = this.#operation.tools?.usedIn(body);
+    if (used) this.#toolUse = addToolUse(this.#toolUse, used);
     const seen = this.#operation.usageOf(body);
     if (seen) this.#usage = joinUsage(this.#usage, seen);
     if (seen?.output !== undefined) this.#reported = this.#meter.tokens();

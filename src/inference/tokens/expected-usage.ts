@@ -27,6 +27,8 @@ export interface ExpectedUsage {
   hidesInput: boolean;
   /** Such input may be sound. */
   hidesAudio: boolean;
+  /** A tool of the provider may make images with another model. */
+  makesImages?: boolean;
 }
 
 /** Estimated bytes per token, for bodies that the hub cannot represent. */
@@ -101,6 +103,7 @@ export function expectedUsageWithOptions(
     images: own.images + most('images'),
     hidesInput: own.hidesInput || added.some(({ hidesInput }) => hidesInput),
     hidesAudio: own.hidesAudio || added.some(({ hidesAudio }) => hidesAudio),
+    makesImages: own.makesImages || added.some(({ makesImages }) => makesImages),
   };
 }
 
@@ -127,6 +130,7 @@ function usageOfOptions(id: string, options: Json): ExpectedUsage {
 /** `length` is that of the body in bytes. */
 function usageOf({ operations }: Protocol, body: Json, length: () => number): ExpectedUsage {
   let request: ChatRequest;
+  const makesImages = operations.complete.makesImages?.(body) ?? false;
   let hidesInput = operations.complete.hidesInput?.(body) ?? false;
   try {
     request = operations.complete.decodeRequest(body);
@@ -137,7 +141,7 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
     );
     const input = tokensOfLength(length()) + (hidesInput ? HIDDEN_TOKENS : 0);
     const unknown = { mayOutputAudio: true, searches: DEFAULT_SEARCHES, hidesInput, hidesAudio: hidesInput };
-    return { ...textUsage(input), ...unknown };
+    return { ...textUsage(input), ...unknown, makesImages };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
@@ -149,6 +153,7 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
     images: media.filter(({ kind }) => kind === 'image').length,
     hidesInput: hidesInput || media.some(isUnseen),
     hidesAudio: media.some((part) => part.kind === 'audio' && isUnseen(part)),
+    makesImages,
   };
 }
 

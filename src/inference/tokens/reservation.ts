@@ -1,6 +1,6 @@
 /** Reservation: tokens and cost reserved from the limits of a key for a call, and the resulting output limits. */
 
-import { affordableOutput, type CostBounds, costBoundsOf, maxCostOf } from '../../catalog/max-cost.ts';
+import { affordableOutput, type CostBounds, costBoundsOf, type MaxUsage, maxCostOf } from '../../catalog/max-cost.ts';
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
 import { joinOutput, type OutputLimit, type RequestedOutput } from '../../core/output.ts';
@@ -43,6 +43,8 @@ export const MIN_UNKNOWN_COST = 10_000_000_000n;
 const MAX_IMAGE_TOKENS = 12_000;
 /** Input tokens that the results of a search add: OpenAI bills so many for small models, and others what the results have. */
 const SEARCH_TOKENS = 8000;
+/** Output tokens of images that a tool makes in an answer: three large ones. */
+const IMAGE_TOOL_TOKENS = 20_000;
 /** Tokens of a context whose length is not known. */
 const DEFAULT_CONTEXT_TOKENS = 200_000;
 
@@ -160,7 +162,8 @@ class EndpointOutput {
   #boundsFor(usage: ExpectedUsage, tokens = 0): CostBounds[] {
     const { model, dialect } = this.endpoint;
     const searching = withSearches(usage, this.asked, dialect.protocol === this.#call.protocol.id);
-    const most = { ...searching, input: searching.input + searching.searches * tokens };
+    const most: MaxUsage = { ...searching, input: searching.input + searching.searches * tokens };
+    if (tokens > 0 && usage.makesImages) most.imageToolOutput = IMAGE_TOOL_TOKENS;
     return possiblePrices(model, askedTier(this.#call, this.endpoint)).map((prices) => costBoundsOf(prices, most));
   }
 }
@@ -195,9 +198,9 @@ export function isBilledLater({ provider, model }: Endpoint): boolean {
   return provider.billsReportedCost === true && !isPriced(model);
 }
 
-/** Whether the input may have more tokens than the estimate says: the gateway does not see all of it, it has images, or searches add to it. */
-export function mayBeLonger({ hidesInput, images, searches }: ExpectedUsage): boolean {
-  return hidesInput || images > 0 || searches > 0;
+/** Whether the input may have more tokens than the estimate says: the gateway does not see all of it, it has images, or searches and images that a tool makes add to it. */
+export function mayBeLonger({ hidesInput, images, searches, makesImages }: ExpectedUsage): boolean {
+  return hidesInput || images > 0 || searches > 0 || makesImages === true;
 }
 
 /** Expected usage with the longest input: the context of the model where some of it is hidden, and the most tokens for each image. */

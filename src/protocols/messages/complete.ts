@@ -21,7 +21,7 @@ import { decodeResponse, encodeResponse, unshown } from './response.ts';
 import { checkRequest, checkRequestLimits, requestSchema } from './schema.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder } from './stream-encoder.ts';
-import { isDoneSearch, usageOf } from './usage.ts';
+import { toolUseIn, usageOf } from './usage.ts';
 
 export const complete: CompleteOperation = {
   name: 'complete',
@@ -68,7 +68,7 @@ export const complete: CompleteOperation = {
   modelPaths: [['model'], ['message', 'model']],
   textPlaces: { after: ['"delta"', '"tool_use"'], text: ['text', 'thinking', 'partial_json'], calls: ['name'] },
   usageMarks: ['"usage"'],
-  searches: { mark: '"web_search_tool_result"', isDone: isDoneSearch },
+  tools: { marks: ['"web_search_tool_result"'], usedIn: toolUseIn },
   usageOf,
   factsOf: ({ id, model, message, stop_reason, delta }) => ({
     id: textOf(id ?? message?.id),

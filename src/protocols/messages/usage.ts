@@ -1,6 +1,6 @@
 /** Token usage: the messages protocol counts cached input separately from `input_tokens`, the hub includes it in `input`. */
 
-import type { Usage } from '../../core/chat.ts';
+import type { ToolUse, Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { joinUsage } from '../../core/usage-bounds.ts';
 import { isRegion } from './output.ts';
@@ -65,10 +65,10 @@ export function encodeUsage(usage: Usage | undefined): Json {
   return wire;
 }
 
-/** Whether a block, or the one that a frame begins, has the results of a search; an error is not billed. */
-export function isDoneSearch(body: Json): boolean {
+/** A search whose results are in a block, or in the one that a frame begins; an error is not billed. */
+export function toolUseIn(body: Json): ToolUse | undefined {
   const { type, content } = body?.content_block ?? body ?? {};
-  return type === 'web_search_tool_result' && Array.isArray(content);
+  return type === 'web_search_tool_result' && Array.isArray(content) ? { searches: 1 } : undefined;
 }
 
 /** The counts in a whole response, a `message_start` or a `message_delta`. */

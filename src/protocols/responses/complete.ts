@@ -15,14 +15,14 @@ import { encodeStreamError } from './errors.ts';
 import { isEnd, isPing, isPreamble, isUnreadPreamble, LAST } from './events.ts';
 import { factsOf } from './facts.ts';
 import { names } from './names.ts';
-import { limitOutput, outputOf } from './output.ts';
+import { limitOutput, makesImages, outputOf } from './output.ts';
 import { repair } from './repair.ts';
 import { GATEWAY_FIELDS, RESERVED_FIELDS } from './request-fields.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
 import { echoOf } from './response-object.ts';
 import { restoreState } from './state.ts';
 import { stored } from './stored.ts';
-import { addCost, isDoneSearch, usageOf } from './usage.ts';
+import { addCost, toolUseIn, usageOf } from './usage.ts';
 
 const PATH = '/v1/responses';
 
@@ -53,6 +53,7 @@ export const complete: CompleteOperation = {
   upstreamPath: () => '/responses',
   outputOf,
   hidesInput: ({ prompt, previous_response_id: previous }) => isObject(prompt) || typeof previous === 'string',
+  makesImages,
   tierOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
@@ -76,7 +77,7 @@ export const complete: CompleteOperation = {
   modelPaths: [['model'], ['response', 'model']],
   textPlaces: { after: ['.delta'], text: ['delta'], calls: [] },
   usageMarks: ['"usage"'],
-  searches: { mark: '"web_search_call"', isDone: isDoneSearch },
+  tools: { marks: ['"web_search_call"', '"image_generation_call"'], usedIn: toolUseIn },
   usageOf,
   factsOf,
   cost: { paths: [['usage'], ['response', 'usage']], members: addCost },

@@ -29,6 +29,14 @@ export function outputOf(body: Json): RequestedOutput {
   };
 }
 
+/** Whether the tools, or those that an item of the input adds, make images. */
+export function makesImages({ tools, input }: Json): boolean {
+  const items: Json[] = Array.isArray(input) ? input : [];
+  return [tools, ...items.map((item) => item?.tools)].some(
+    (some) => Array.isArray(some) && some.some((tool) => tool?.type === 'image_generation'),
+  );
+}
+
 /** Lowers the limits of a body in place; sets one if it has none. */
 export function limitOutput(body: Json, tokens: number): void {
   const given = LIMIT_MEMBERS.filter((name) => (body[name] ?? null) !== null);

@@ -1,9 +1,10 @@
 /** Token usage of the Responses protocol, whole and in the last event of a stream. */
 
-import type { Usage } from '../../core/chat.ts';
+import type { ToolUse, Usage } from '../../core/chat.ts';
 import { isObject, type Json, type Member } from '../../core/json/json.ts';
 import { count, record } from '../../core/json/shape.ts';
 import type { CostOf } from '../../core/operation.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { reportedCost } from '../reported-cost.ts';
 import { responseIn } from './facts.ts';
 
@@ -23,6 +24,7 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
   const { input_tokens: input, output_tokens: output = 0 } = usage;
   const inside = usage.input_tokens_details ?? {};
   const outside = usage.output_tokens_details ?? {};
+  const images = toolShape(response.tool_usage)?.image_gen;
   return defined({
     input,
     output,
@@ -31,20 +33,26 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
     audioInput: inside.audio_tokens,
     reasoning: outside.reasoning_tokens,
     audioOutput: outside.audio_tokens,
+    imageToolInput: images?.input_tokens || undefined,
+    imageToolOutput: images?.output_tokens || undefined,
     searches: searchesIn(response),
     reportedCost: isObject(reported) ? reportedCost(reported) : undefined,
     tier: typeof response.service_tier === 'string' ? response.service_tier : undefined,
   });
 }
 
-const billedShape = record({ web_search: record({ num_requests: count }) });
+/** What tools of the provider used, which `usage` has not. */
+const toolShape = record({
+  web_search: record({ num_requests: count }),
+  image_gen: record({ input_tokens: count, output_tokens: count }),
+});
 
 /**
  * Searches of the web, which are charged one by one; opened pages are not. The ones that the provider says it charges come first. A
  * count of zero beside searches that are done is none: the member is there with zeros where nothing was counted.
  */
 function searchesIn({ output, tool_usage }: Json): number | undefined {
-  const billed: number | undefined = billedShape(tool_usage)?.web_search?.num_requests;
+  const billed: number | undefined = toolShape(tool_usage)?.web_search?.num_requests;
   if (billed) return billed;
   const searches = (Array.isArray(output) ? output : []).filter(billed === 0 ? isDoneSearch : isSearch);
   return searches.length > 0 ? searches.length : undefined;
@@ -54,10 +62,20 @@ function isSearch(item: Json): boolean {
   return item?.type === 'web_search_call' && (item.action?.type ?? 'search') === 'search';
 }
 
-/** Whether an item, or the one that an event ends, is a search that succeeded. */
-export function isDoneSearch(body: Json): boolean {
-  const item = body?.type === 'response.output_item.done' ? body.item : body;
+function isDoneSearch(item: Json): boolean {
   return isSearch(item) && item.status === 'completed';
+}
+
+/** Output tokens of a large image by its quality, where no count is known. */
+const IMAGE_TOKENS: Record<string, number> = { low: 408, medium: 1584 };
+const MOST_IMAGE_TOKENS = 6240;
+
+/** A search or an image that an item has, or the one that an event ends. */
+export function toolUseIn(body: Json): ToolUse | undefined {
+  const item = body?.type === 'response.output_item.done' ? body.item : body;
+  if (isDoneSearch(item)) return { searches: 1 };
+  if (item?.type !== 'image_generation_call' || !item.result) return undefined;
+  return { imageToolOutput: lookUp(IMAGE_TOKENS, item.quality) ?? MOST_IMAGE_TOKENS };
 }
 
 /** The usage of an answer; its details are always there, 0 where they are not known. */

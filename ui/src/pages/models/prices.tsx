@@ -27,6 +27,8 @@ export const PRICES: NamedPrice[] = [
   { name: 'image_token', label: 'Image input' },
   { name: 'image', label: 'Image', unit: 'image' },
   { name: 'image_output', label: 'Image output' },
+  { name: 'image_tool_input', label: 'Image tool input' },
+  { name: 'image_tool_output', label: 'Image tool output' },
   { name: 'audio', label: 'Audio input' },
   { name: 'input_audio_cache', label: 'Cached audio input' },
   { name: 'audio_output', label: 'Audio output' },

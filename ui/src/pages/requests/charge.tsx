@@ -19,6 +19,8 @@ const KINDS: Record<string, string> = {
   reasoning: 'Reasoning',
   audio_output: 'Audio out',
   image_output: 'Images out',
+  image_tool_input: 'Image tool in',
+  image_tool_output: 'Image tool out',
   searches: 'Searches',
   requests: 'The request itself',
 };
