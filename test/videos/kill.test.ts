@@ -18,8 +18,9 @@ function run(...parameters: string[]): Promise<{ signal?: string; output: string
   });
 }
 
-const done = { status: 'completed', deliveries: [true], recorded: 1, cost: '3200000000000' };
-const unpaid = { recorded: 1, cost: '0' };
+const COST = '3200000000000';
+const done = { status: 'completed', deliveries: [true], recorded: 1, cost: COST, spent: COST, held: '0' };
+const unpaid = { recorded: 1, cost: '0', spent: '0', held: '0' };
 const POINTS = [
   'after createVideo',
   'before sending',
