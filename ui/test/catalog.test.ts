@@ -33,8 +33,12 @@ const FILMS = `[
   { id: clips, video: { prices: { per-video-second: "0.1", per-video-second-1080p-audio: "0.25" } } },
   { id: whole, video: { prices: { per-video: "0.5" } } } ]`;
 /** More than a page shows at once. */
-const MANY = 450;
-const manyModels = Array.from({ length: MANY }, (_, index) => `{ id: m${String(index).padStart(3, '0')} }`).join(', ');
+const MANY = 2000;
+/** More than a window has, also with those around it. */
+const ROWS_OF_WINDOW = 100;
+/** Characters; the list has more than twice as many. */
+const MOST_PARSED = 700_000;
+const manyModels = Array.from({ length: MANY }, (_, index) => `{ id: m${String(index).padStart(4, '0')} }`).join(', ');
 
 before(async () => {
   const usage = { prompt_tokens: 6, completion_tokens: 1, total_tokens: 7 };
@@ -61,7 +65,7 @@ test('a long list is whole: each model is reached by scrolling, by keys, and is 
   await page.goto(`${gateway.url}/ui/models?provider=many`);
   await page
     .locator('[data-spoken]')
-    .getByText(new RegExp(`^${MANY} of `))
+    .getByText(new RegExp(`^${MANY.toLocaleString('en-US')} of `))
     .waitFor();
   const table = page.getByRole('region', { name: 'Models', exact: true });
   assert.equal(await table.getByRole('table').getAttribute('aria-rowcount'), String(MANY + 1));
@@ -74,7 +78,7 @@ test('a long list is whole: each model is reached by scrolling, by keys, and is 
   await last.waitFor();
   await assertSound(visitor);
   await page.evaluate('scrollTo(0, 0)');
-  await table.getByRole('button', { name: /^many\/m000/ }).waitFor();
+  await table.getByRole('button', { name: /^many\/m0000/ }).waitFor();
   const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('e')]);
   const lines = readFileSync(await file.path(), 'utf8')
     .trimEnd()
@@ -83,15 +87,24 @@ test('a long list is whole: each model is reached by scrolling, by keys, and is 
   assert.ok(lines.at(-1)?.startsWith(`many/m${MANY - 1},`));
 });
 
-test('rows of the file of many models are made when the file is asked for, and not to show the list', async () => {
+test('a long list is read in slices, with the rows in view alone; those of its file are made when that is asked for', async () => {
   const { page } = await signInAsAdmin(browser, gateway);
-  await page.addInitScript(`globalThis.made = 0;
+  await page.addInitScript(`globalThis.made = globalThis.rows = globalThis.longest = 0;
     const { fromEntries } = Object;
-    Object.fromEntries = (entries) => (globalThis.made++, fromEntries(entries));`);
+    Object.fromEntries = (entries) => (globalThis.made++, fromEntries(entries));
+    const { parse } = JSON;
+    const read = (text) => (globalThis.longest = Math.max(globalThis.longest, text.length), parse(text));
+    JSON.parse = read;
+    Response.prototype.json = async function () { return read(await this.text()); };
+    const { createElement } = document;
+    document.createElement = (name, ...more) => (globalThis.rows += name === 'tr', createElement.call(document, name, ...more));`);
   await page.goto(`${gateway.url}/ui/models?provider=many`);
-  await page.getByRole('button', { name: 'many/m000' }).first().waitFor();
+  await page.getByRole('button', { name: 'many/m0000' }).first().waitFor();
   const made = () => page.evaluate<number>('globalThis.made');
   assert.ok((await made()) < MANY, `${await made()} objects`);
+  const [rows = 0, longest = 0] = await page.evaluate<number[]>('[globalThis.rows, globalThis.longest]');
+  assert.ok(rows > 0 && rows < ROWS_OF_WINDOW, `${rows} rows`);
+  assert.ok(longest > 0 && longest < MOST_PARSED, `${longest} characters parsed at once`);
   const saved = await downloadedRows(page, () => page.getByRole('button', { name: 'CSV' }).click());
   assert.equal(saved.length, MANY);
   assert.ok((await made()) >= MANY);

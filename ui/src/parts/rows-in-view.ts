@@ -29,8 +29,11 @@ export interface RowsInView {
 export function useRowsInView(count: number): RowsInView {
   const element = useRef<HTMLTableSectionElement>(null);
   const height = useRef(FIRST_HEIGHT);
-  const [start, setStart] = useState({ first: 0, end: MAX_WHOLE_ROWS });
   const isWhole = count <= MAX_WHOLE_ROWS;
+  const [start, setStart] = useState({
+    first: 0,
+    end: isWhole ? MAX_WHOLE_ROWS : Math.ceil(innerHeight / FIRST_HEIGHT),
+  });
 
   const look = useCallback(() => {
     if (!element.current || isWhole) return;
