@@ -13,6 +13,8 @@ export interface SavedView extends LocalView {
 }
 
 export const MAX_NAME_LENGTH = 60;
+/** Code of the error of a view that may not replace the one of its name. */
+export const NAME_TAKEN = 'name_taken';
 /** Pages that have views, by whether they are for holders of keys, too. */
 export const VIEW_PAGES: Record<string, { name: string; isForKeys: boolean }> = {
   '/requests': { name: 'Requests', isForKeys: true },
@@ -45,11 +47,15 @@ export function useViews() {
     views: [...(kept ?? []), ...shown] as SavedView[],
     /** Views of the gateway are for this session to read only. */
     isViewer,
-    /** One of the same name and page is replaced. Throws `ApiError`. */
-    async save(view: LocalView): Promise<void> {
-      if (isViewer) return saveLocalView(view);
+    /** One of the same name and page is replaced only if it may be. Throws `ApiError`. */
+    async save(view: LocalView, mayReplace: boolean): Promise<void> {
       // The list may still be on its way.
-      const known = (await queries.ensureQueryData(savedViews(isOperator))).find((other) => isSame(other, view));
+      const known = isViewer ? undefined : (await queries.ensureQueryData(savedViews(isOperator))).find(isLike(view));
+      if (!mayReplace && (known ?? local.find(isLike(view)))) {
+        const message = 'A view of this page has this name. Replace it, or choose another name.';
+        throw new ApiError(message, { status: 0, code: NAME_TAKEN });
+      }
+      if (isViewer) return saveLocalView(view);
       try {
         await put(isOperator, { ...view, id: known?.id ?? newId() });
       } catch (error) {
@@ -71,9 +77,9 @@ export function useViews() {
 
 export const pageOf = (address: string) => address.split('?', 1)[0] ?? '';
 
-function isSame(one: LocalView, other: LocalView): boolean {
-  return one.name === other.name && pageOf(one.address) === pageOf(other.address);
-}
+/** Whether another view has the name and the page of this one. */
+const isLike = (one: LocalView) => (other: LocalView) =>
+  one.name === other.name && pageOf(one.address) === pageOf(other.address);
 
 function savedViews(isOperator: boolean) {
   return queryOptions({
@@ -113,7 +119,7 @@ async function moveViews(isOperator: boolean, kept: readonly SavedView[]): Promi
   const known = [...kept];
   for (const view of own) {
     const moved = { ...view, name: freeName(view, known), id: newId() };
-    if (!known.some((other) => isSame(other, view) && other.address === view.address)) {
+    if (!known.some((other) => isLike(view)(other) && other.address === view.address)) {
       try {
         await put(isOperator, moved);
       } catch {
@@ -129,7 +135,7 @@ async function moveViews(isOperator: boolean, kept: readonly SavedView[]): Promi
 /** The name, with a number behind it where its page has another view of the name. */
 function freeName(view: LocalView, known: readonly LocalView[]): string {
   let { name } = view;
-  for (let number = 2; known.some((other) => isSame(other, { ...view, name })); number++) {
+  for (let number = 2; known.some(isLike({ ...view, name })); number++) {
     const end = ` ${number}`;
     name = view.name.slice(0, MAX_NAME_LENGTH - end.length) + end;
   }

@@ -94,18 +94,40 @@ function storeInBrowser(page: Page, stored: Json): Promise<unknown> {
 const storedInBrowser = async (page: Page): Promise<Json> =>
   JSON.parse(await page.evaluate<string>(`localStorage.getItem('polygate-views') ?? '[]'`));
 
-test('a view is saved while the list of views is on its way, and replaces the one of its name', async () => {
-  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests?status=failed');
+test('a view is saved while the list of views is on its way, and replaces the one of its name once that is confirmed', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests?status=failed');
+  const { page } = visitor;
   await save(page, 'Of interest');
   const list = await interceptAnswers(page, /\/v1\/views$/);
   list.hold();
   await page.goto(`${gateway.url}/ui/requests?status=completed`);
   await openViews(page);
-  await dialogOf(page).getByLabel('Name of what is shown now').fill('Of interest');
+  const dialog = dialogOf(page);
+  const name = dialog.getByLabel('Name of what is shown now');
+  await name.fill('Of interest');
   await page.keyboard.press('Enter');
   await list.pass();
+  const question = dialog.getByRole('alert').filter({ hasText: 'A view of this page has this name.' });
+  await question.waitFor();
+  await assertSound(visitor);
+  assert.match((await views('GET'))[0].address, /status=failed/);
+  // Another name is not that of a view.
+  await name.fill('Of interest 2');
+  await question.waitFor({ state: 'detached' });
+  await dialog.getByRole('button', { name: 'Save', exact: true }).waitFor();
+  await name.fill('Of interest');
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
   await eventually(gateway, async () => /status=completed/.test((await views('GET'))[0].address));
   assert.equal((await views('GET')).length, 1);
+  // Taken in another browser since the list came.
+  await views('PUT', '/other', { name: 'New', address: '/requests' });
+  await name.fill('New');
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('alert').waitFor();
+  await dialog.getByRole('button', { name: 'New', exact: true }).waitFor();
+  await page.keyboard.press('Enter');
+  await question.waitFor();
 });
 
 test('an operator finds a view in another browser, a viewer too, and the holder of a key does not', async () => {
@@ -134,6 +156,9 @@ test('an operator finds a view in another browser, a viewer too, and the holder 
   await dialogOf(viewer.page).getByLabel('Name of what is shown now').fill('Own');
   await viewer.page.keyboard.press('Enter');
   await dialogOf(viewer.page).getByText('in this browser', { exact: true }).waitFor();
+  await dialogOf(viewer.page).getByLabel('Name of what is shown now').fill('Own');
+  await viewer.page.keyboard.press('Enter');
+  await dialogOf(viewer.page).getByRole('button', { name: 'Replace', exact: true }).waitFor();
   await assertSound(viewer);
   const holder = await signInWithKey(browser, gateway, KEY, '/ui/requests');
   await openViews(holder.page);

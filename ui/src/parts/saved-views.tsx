@@ -3,8 +3,9 @@
 import { useMutation } from '@tanstack/react-query';
 import { Bookmark, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import { ApiError } from '../api.ts';
 import { useSession } from '../session.ts';
-import { MAX_NAME_LENGTH, pageOf, useViews } from '../views.ts';
+import { MAX_NAME_LENGTH, NAME_TAKEN, pageOf, useViews } from '../views.ts';
 import { IconButton } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
@@ -23,9 +24,12 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
   const { isOperator } = useSession();
   const own = views.filter(({ address }) => pageOf(address) === path);
   const saving = useMutation({
-    mutationFn: () => save({ name: name.trim(), address: path + location.search }),
+    mutationFn: (mayReplace: boolean) => save({ name: name.trim(), address: path + location.search }, mayReplace),
     onSuccess: () => setName(''),
+    // Another browser may have taken the name since the list came.
+    onError: () => void asked.refetch(),
   });
+  const isTaken = saving.error instanceof ApiError && saving.error.code === NAME_TAKEN;
   const removing = useMutation({ mutationFn: remove });
   const error = removing.error ?? saving.error;
 
@@ -74,21 +78,24 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
             className="flex items-end gap-2"
             onSubmit={(event) => {
               event.preventDefault();
-              if (name.trim() !== '') saving.mutate();
+              if (name.trim() !== '') saving.mutate(isTaken);
             }}
           >
             <div className="min-w-0 flex-1">
               <Field
                 label="Name of what is shown now"
                 value={name}
-                onChange={setName}
+                onChange={(next) => {
+                  setName(next);
+                  if (saving.error) saving.reset();
+                }}
                 maxLength={MAX_NAME_LENGTH}
                 placeholder="Failures of the week"
                 data-autofocus
               />
             </div>
             <button type="submit" className="button button-primary" disabled={name.trim() === '' || saving.isPending}>
-              Save
+              {isTaken ? 'Replace' : 'Save'}
             </button>
           </form>
           {error && <ErrorNotice error={error} />}
