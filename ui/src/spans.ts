@@ -128,10 +128,11 @@ export function wallOf(zone: string, at: number): number {
   return seconds + (at % 1000);
 }
 
-/** Moment at which the clock of a zone shows that; where it jumps over it, one beside it. */
+/** Moment at which the clock of a zone shows that; where it jumps over it, one behind the jump. */
 export function momentOfWall(zone: string, wall: number): number {
   const guess = wall - (wallOf(zone, wall) - wall);
-  return guess - (wallOf(zone, guess) - wall);
+  const moment = guess - (wallOf(zone, guess) - wall);
+  return wallOf(zone, moment) < wall ? guess : moment;
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>();

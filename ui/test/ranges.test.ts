@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { zoneOffsets } from '../../src/usage/zone.ts';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { formatMoment, momentsOf, spanBetween, spanOf } from '../src/spans.ts';
 import {
@@ -19,6 +20,7 @@ import {
 
 const ZONE = 'Europe/Berlin';
 const HOUR_MS = 3_600_000;
+const DAY_HOURS = 24;
 
 let browser: Browser;
 let gateway: TestGateway;
@@ -43,6 +45,41 @@ test('days begin at the midnight of their zone, also where the clock is changed'
   assert.equal((Date.parse(sunday.to) - Date.parse(sunday.from)) / HOUR_MS, 25);
   // Hours of sums are those of UTC: one in which a day begins is of the day before.
   assert.equal(spanOf({ range: 'month', zone: 'Asia/Kolkata' }, now).from.toISOString(), '2026-09-30T19:00:00.000Z');
+});
+
+/** Some change their clocks at midnight, one by half an hour, and some never. */
+const ZONES = [
+  'Pacific/Kiritimati',
+  'America/St_Johns',
+  'Asia/Kathmandu',
+  'Australia/Lord_Howe',
+  'America/Santiago',
+  'America/Havana',
+  'Atlantic/Azores',
+  'Asia/Beirut',
+];
+
+test('days have the hours that the gateway sums up in them, also where there is no midnight', () => {
+  const [first, end] = [Date.UTC(2026, 0, 2), Date.UTC(2026, 11, 30)];
+  for (const zone of ZONES) {
+    const offsets = zoneOffsets(zone, first / HOUR_MS - 3 * DAY_HOURS, end / HOUR_MS + DAY_HOURS);
+    const dayOf = (hour: number) => {
+      const minutes = offsets.findLast(({ fromHour }) => fromHour <= hour)?.minutes ?? 0;
+      return new Date(hour * HOUR_MS + minutes * 60_000).toISOString().slice(0, 10);
+    };
+    // Those around a change of the clock.
+    const days = [first, ...offsets.slice(1).map(({ fromHour }) => fromHour * HOUR_MS)].flatMap((at) =>
+      [-1, 0, 1].map((count) => new Date(at + count * DAY_HOURS * HOUR_MS).toISOString().slice(0, 10)),
+    );
+    const span = { from: new Date(0), to: new Date(end), step: 'day', zone } as const;
+    for (const day of days) {
+      const { from, to } = spanBetween(span, day, day);
+      const [begin, last] = [Date.parse(from) / HOUR_MS, Date.parse(to) / HOUR_MS - 1];
+      assert.deepEqual([begin, last].map(dayOf), [day, day], zone);
+      assert.notEqual(dayOf(begin - 1), day, zone);
+      assert.notEqual(dayOf(last + 1), day, zone);
+    }
+  }
 });
 
 test('steps follow the length of a span', () => {
