@@ -23,6 +23,8 @@ const OWNER = 'first.and.last.name.of.somebody@a-department.of-a-company.example
 const TAG = ['cost-centre-of-a-department', 'a-value-that-is-as-long-as-its-name-0123456789'] as const;
 const MODEL = 'a-model-of-a-house-that-names-its-models-by-all-that-it-knows-'.repeat(2).slice(0, 94);
 const ID = `house/${MODEL}`;
+/** A request costs thousands. */
+const DEAR = 'dear';
 
 /** Runs in the page: texts of the cells whose content does not fit. */
 const WIDER_THAN_THEIR_COLUMN = `[...document.querySelectorAll('tbody td')]
@@ -39,8 +41,8 @@ let upstream: TestUpstream;
 
 before(async () => {
   let isLimited = false;
-  upstream = await startUpstream((_call, response) => {
-    if (isLimited) {
+  upstream = await startUpstream((call, response) => {
+    if (isLimited && call.body.model !== DEAR) {
       answerJson(response, { error: { message: 'Not now.' } }, 429);
       return;
     }
@@ -49,7 +51,7 @@ before(async () => {
     answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: MODEL, choices, usage });
   });
   const price = 'pricing: { prompt: "0.00000123", completion: "0.00000456" }';
-  const house = `house: { type: openai-compatible, base_url: "${upstream.url}", api_key: x, models: [{ id: ${MODEL}, ${price} }] }`;
+  const house = `house: { type: openai-compatible, base_url: "${upstream.url}", api_key: x, models: [{ id: ${MODEL}, ${price} }, { id: ${DEAR}, pricing: { prompt: "9.87654321", completion: "1" } }] }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(`providers: { ${house} }`)]);
   const { key } = await adminOf(gateway)('POST', '/keys', {
     name: NAME,
@@ -157,3 +159,44 @@ async function showsAllColumns(page: Page, text: string): Promise<void> {
   const hidden = () => page.evaluate<string[]>(TABLES_WITH_HIDDEN_COLUMNS);
   assert.deepEqual(await settled(hidden, ({ length }) => length === 0), []);
 }
+
+/** Runs in the page: parts of texts that stand on several lines. */
+const BROKEN_PARTS = (
+  elements: string,
+  part: RegExp,
+) => `[...document.querySelectorAll(${JSON.stringify(elements)})].flatMap((element) => {
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const letters = [];
+  while (texts.nextNode()) {
+    for (let at = 0; at < texts.currentNode.length; at++) {
+      const letter = document.createRange();
+      letter.setStart(texts.currentNode, at);
+      letter.setEnd(texts.currentNode, at + 1);
+      letters.push(letter.getBoundingClientRect().bottom);
+    }
+  }
+  const isBroken = ({ 0: { length }, index }) => new Set(letters.slice(index, index + length)).size > 1;
+  return [...element.textContent.matchAll(${part})].filter(isBroken).map(([found]) => found);
+})`;
+
+test('no line ends within a large sum, or within a word of the name of a setting', async () => {
+  for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, KEY, `house/${DEAR}`)).status, 200);
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use');
+  for (const path of ['use', 'requests']) {
+    await page.goto(`${gateway.url}/ui/${path}`);
+    await page
+      .getByRole('definition')
+      .filter({ hasText: /\$\d\d,\d{3}\.\d{8}/ })
+      .first()
+      .waitFor();
+    for (const width of [360, NARROW, 640, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      assert.deepEqual(await page.evaluate(BROKEN_PARTS('dl dd', /\$[\d,.]+/g)), [], `${path}, ${width} wide`);
+      await assertFits(page);
+    }
+  }
+  await page.setViewportSize({ width: NARROW, height: 900 });
+  await page.goto(`${gateway.url}/ui/config?all=true`);
+  await page.getByText('key_defaults.limits.requests_per_minute').waitFor();
+  assert.deepEqual(await page.evaluate(BROKEN_PARTS('td:first-child button', /[^._]+[._]?/g)), []);
+});

@@ -52,9 +52,9 @@ export function Card({ title, actions, children, className = '' }: CardProps) {
 
 export function Figure({ label, value, note }: { label: string; value: ReactNode; note?: ReactNode }) {
   return (
-    <div className="min-w-0 px-4 py-3.5">
+    <div className="@container min-w-0 px-4 py-3.5">
       <dt className="text-dim">{label}</dt>
-      <dd className="mt-0.5 [overflow-wrap:anywhere] text-[1.35rem] font-medium tracking-tight tabular-nums">
+      <dd ref={tellLength} className="figure mt-0.5 font-medium tracking-tight tabular-nums">
         {value}
       </dd>
       {note && <dd className="text-dim">{note}</dd>}
@@ -62,9 +62,15 @@ export function Figure({ label, value, note }: { label: string; value: ReactNode
   );
 }
 
+/** Tells the styles how many characters have to stand on one line. */
+function tellLength(element: HTMLElement | null) {
+  const words = element?.textContent.split(' ') ?? [];
+  element?.style.setProperty('--characters', `${Math.max(...words.map(({ length }) => length))}`);
+}
+
 export function Figures({ children }: { children: ReactNode }) {
   return (
-    <dl className="card grid grid-cols-2 divide-line max-sm:divide-y max-sm:[&>:nth-child(odd):nth-last-child(2)]:border-b-0 sm:grid-cols-3 sm:divide-x lg:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]">
+    <dl className="card grid grid-cols-2 divide-line max-sm:divide-y max-sm:[&>:nth-child(odd):nth-last-child(2)]:border-b-0 sm:grid-cols-3 sm:divide-x xl:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]">
       {children}
     </dl>
   );

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { Fragment, lazy, Suspense, useMemo, useState } from 'react';
 import { commandWith } from '../../parts/copy-as.tsx';
 import { formatCount } from '../../parts/numbers.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -95,7 +95,14 @@ export function Settings({ config: { settings, complete, origin } }: { config: C
             <tr key={path} data-opens data-open={path === open ? '' : undefined}>
               <td className="font-mono text-[0.9em] max-sm:min-w-48 max-sm:!whitespace-normal max-sm:wrap-anywhere">
                 <button type="button" className="text-left hover:text-accent max-sm:wrap-anywhere" {...rowProps(path)}>
-                  {path}
+                  {/* A line may end behind each part of a name. */}
+                  {path.split(/(?<=[._])/).map((part, index) => (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: They stay in their places.
+                    <Fragment key={index}>
+                      <wbr />
+                      {part}
+                    </Fragment>
+                  ))}
                 </button>
               </td>
               <td className="min-w-36 max-w-[32rem] !whitespace-normal font-mono wrap-anywhere max-sm:min-w-24 text-[0.9em]">
