@@ -70,6 +70,48 @@ test('the rail of a wide screen is folded to icons that keep their names, and st
   await assertSound(visitor);
 });
 
+test('a panel that covers the page keeps the focus, and gives it back to its row', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests', { width: NARROW });
+  const { page } = visitor;
+  const opener = page
+    .getByRole('region', { name: 'Requests' })
+    .getByRole('table', { name: 'Requests' })
+    .getByRole('button')
+    .first();
+  await opener.focus();
+  await page.keyboard.press('Enter');
+  const panel = page.getByRole('dialog');
+  await panel.getByRole('heading', { name: 'Candidates' }).waitFor();
+  const link = panel.getByRole('link', { name: 'Explain its routing' });
+  for (const key of ['Tab', 'Shift+Tab']) {
+    await link.focus();
+    // More than the panel has controls.
+    for (let count = 0; count < 12; count++) {
+      await page.keyboard.press(key);
+      const place = 'document.activeElement.closest("[role=dialog]") ? "panel" : document.activeElement.localName';
+      assert.match(await page.evaluate<string>(place), /^(panel|body)$/);
+    }
+  }
+  await assertSound(visitor);
+  await link.focus();
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'detached' });
+  await opener.and(page.locator(':focus')).waitFor();
+});
+
+test('what is chosen is marked where the system chooses the colors', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests?status=completed');
+  await page.emulateMedia({ forcedColors: 'active' });
+  await page.locator('tbody').getByRole('button').first().click();
+  const styleOf = (selector: string, name: string) =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${name}')`);
+  await page.locator('tr[data-open]').waitFor();
+  assert.equal(await styleOf('tr[data-open]', 'outline-style'), 'solid');
+  assert.equal(await styleOf('[aria-pressed=true]', 'text-decoration-line'), 'underline');
+  assert.equal(await styleOf('[aria-pressed=false]', 'text-decoration-line'), 'none');
+  assert.equal(await styleOf('nav [aria-current=page]', 'text-decoration-line'), 'underline');
+});
+
 /** Place of an element once it is in view, which takes a frame or two. */
 async function inView(page: Page, element: ReturnType<Page['locator']>) {
   const width = await page.evaluate<number>('innerWidth');

@@ -3,6 +3,7 @@
 import { Dialog, DialogDismiss, DialogHeading } from '@ariakit/react';
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { region } from './announcer.tsx';
 
 interface PanelProps {
   title: string;
@@ -12,13 +13,18 @@ interface PanelProps {
   children: ReactNode;
 }
 
-/** The list beside it stays usable. */
+/** Windows in which it covers the list. */
+const NARROW = '(width < 40rem)';
+
+/** The list beside it stays usable. One that is covered must not have the focus. */
 export function Panel({ title, isOpen, onClose, actions, children }: PanelProps) {
   return (
     <Dialog
       open={isOpen}
       onClose={onClose}
-      modal={false}
+      modal={matchMedia(NARROW).matches}
+      backdrop={false}
+      getPersistentElements={() => [region]}
       hideOnInteractOutside={false}
       unmountOnHide
       className="fixed inset-y-0 right-0 z-40 flex w-full flex-col border-l bg-raised shadow-2xl sm:w-[min(40rem,92vw)]"

@@ -38,7 +38,12 @@ export function Table({ label, columns, className, children, foot, below, rowCou
   );
   return (
     <TableScroll label={label} {...(className !== undefined && { className })}>
-      <table className="data" aria-rowcount={rowCount} data-hidden={places.length > 0 ? places.join(' ') : undefined}>
+      <table
+        className="data"
+        aria-label={label}
+        aria-rowcount={rowCount}
+        data-hidden={places.length > 0 ? places.join(' ') : undefined}
+      >
         <thead>
           <tr>
             {columns.map((column) => {

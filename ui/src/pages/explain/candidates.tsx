@@ -43,7 +43,7 @@ export function Candidates({ explanation, Reason = PlainReason }: CandidatesProp
   const tried = explanation.candidates.filter((candidate) => !candidate.left_out);
   return (
     <TableScroll label="Candidates">
-      <table className="data">
+      <table className="data" aria-label="Candidates">
         <thead>
           <tr>
             <th scope="col">Order</th>

@@ -121,7 +121,7 @@ function NewKeys({ created, onDone }: { created: readonly Created[]; onDone(): v
     <div className="flex flex-col gap-4">
       <p>Shown once and stored only as hashes. Save the file now.</p>
       <TableScroll label="New keys">
-        <table className="data">
+        <table className="data" aria-label="New keys">
           <thead>
             <tr>
               <th scope="col">Name</th>

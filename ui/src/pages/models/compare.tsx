@@ -81,7 +81,7 @@ export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
         </button>
       </div>
       <TableScroll label="Models side by side">
-        <table className="data">
+        <table className="data" aria-label="Models side by side">
           <thead>
             <tr>
               <th scope="col" className="!bg-page">

@@ -19,7 +19,7 @@ export function Candidates({ trace: { candidates, attempts, policy } }: { trace:
   }
   return (
     <TableScroll label="Candidates" className="border">
-      <table className="data">
+      <table className="data" aria-label="Candidates">
         <thead>
           <tr>
             <th scope="col">Endpoint</th>

@@ -53,10 +53,11 @@ export function GroupTable(props: GroupTableProps) {
   const { by, second, groups, total, videosOfAll, before, metric, span, filters } = props;
   const [hidden] = useHiddenColumns(USE_TABLE);
   const [first = '', ...names] = columnsOf(by, second, before !== undefined).map((column) => columnOf(column).name);
+  const label = `Use by ${wordsOf(by)}${second ? `, then ${wordsOf(second)}` : ''}`;
   const places = names.flatMap((name, index) => (hidden.includes(name) ? [index + 2] : []));
   return (
-    <TableScroll label={`Use by ${wordsOf(by)}${second ? `, then ${wordsOf(second)}` : ''}`}>
-      <table className="data" data-hidden={places.length > 0 ? places.join(' ') : undefined}>
+    <TableScroll label={label}>
+      <table className="data" aria-label={label} data-hidden={places.length > 0 ? places.join(' ') : undefined}>
         <thead>
           <tr>
             <th scope="col" className="first-letter:uppercase">
