@@ -20,26 +20,32 @@ const OTHERS = [
   'content-type',
   'content-encoding',
   'content-length',
-  'host',
   'idempotency-key',
   'x-polygate-provider',
   'x-portkey-provider',
 ];
 const SINGLE = new Set([...CREDENTIALS, ...OTHERS]);
+/** Characters of a host with its port (RFC 3986, section 3.2), which may be empty. */
+const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
 
 /**
  * Throws `invalid_api_key` or `invalid_request` if such a header has two different values; equal values become one. Throws
- * `invalid_request` for a request without `Host`.
+ * `invalid_request` for a request without `Host`, with several, or with an invalid one (RFC 9112, section 3.2).
  */
 export function checkHead({
   headers,
   repeated,
   isCurrent,
 }: Pick<ServerRequest, 'headers' | 'repeated' | 'isCurrent'>): void {
-  if (headers.host === undefined && isCurrent) {
-    throw new GatewayError('invalid_request', 'The header host is required.', { param: 'host' });
+  const { host } = headers;
+  if (host === undefined ? isCurrent : !HOST.test(host)) {
+    const problem = host === undefined ? 'is required' : 'is no host with an optional port';
+    throw new GatewayError('invalid_request', `The header host ${problem}.`, { param: 'host' });
   }
   if (!repeated) return;
+  if (repeated.has('host')) {
+    throw new GatewayError('invalid_request', 'The header host comes several times; send it once.', { param: 'host' });
+  }
   for (const [name, values] of repeated) {
     if (!SINGLE.has(name)) continue;
     const [first] = values;

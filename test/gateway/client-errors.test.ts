@@ -130,6 +130,12 @@ for (const protocol of IDS) {
       await expectRefusal(`POST ${path} HTTP/1.1\r\nconnection: close\r\n\r\n`, 'invalid');
     });
 
+    test('a request with two hosts, equal ones too, or with a broken one', async () => {
+      for (const host of ['x\r\nhost: x', 'x\r\nhost: y', 'x\r\nHost:', 'x, x', 'x/y', 'u@x', 'x y', '\xe9']) {
+        await expectRefusal(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`, 'invalid');
+      }
+    });
+
     test('two keys in two headers of one name', async () => {
       const own = Object.keys(HEADERS[protocol]).filter((header) => !header.includes('version'));
       for (const name of [...own, ...OTHER_GATEWAYS]) {
