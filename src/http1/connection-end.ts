@@ -3,10 +3,12 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
 
-/** Interval of the lingering close: a client that still sends keeps its connection while it sends the minimum in each. */
+/** Interval of the lingering close: a client that sends something, but less than the minimum, loses its connection after one. */
 const LINGER_MS = 2_000;
 const MIN_LINGER_BYTES = 8 * 1024;
-const MAX_LINGER_MS = 30_000;
+/** Intervals in a row in which a client may send nothing, as one does that waits for a processor or a disk, and all of them. */
+const QUIET_INTERVALS = 3;
+const MAX_INTERVALS = 15;
 /** Minimum average rate at which a client sends a body, or takes a response of which more waits for it. */
 export const MIN_RATE_BYTES_PER_S = 4096;
 /**
@@ -21,14 +23,18 @@ const LAST_STALL_MS = 5_000;
  * discards the part of the response that it has not read; so they are read for a while.
  */
 export function linger(socket: Socket, { clock, isClosing }: { clock: Clock; isClosing(): boolean }): void {
-  const end = clock.monotonic() + MAX_LINGER_MS;
   let read = socket.bytesRead;
+  let intervals = 0;
+  let quiet = 0;
   let cancel = clock.after(LINGER_MS, check);
 
   function check(): void {
-    const isSlow = socket.bytesRead - read < MIN_LINGER_BYTES;
-    read = socket.bytesRead;
-    if (isSlow || isClosing() || clock.monotonic() >= end) socket.destroy();
+    const bytes = socket.bytesRead - read;
+    read += bytes;
+    intervals++;
+    quiet = bytes === 0 ? quiet + 1 : 0;
+    const isSlow = (bytes > 0 && bytes < MIN_LINGER_BYTES) || quiet === QUIET_INTERVALS;
+    if (isSlow || intervals === MAX_INTERVALS || isClosing()) socket.destroy();
     else cancel = clock.after(LINGER_MS, check);
   }
 

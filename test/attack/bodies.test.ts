@@ -1,6 +1,8 @@
 /** Bodies that are large, many, slow or never complete. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HEADERS, KEY, post, question } from '../gateway/harness.ts';
@@ -238,5 +240,44 @@ attack(
     // There is room for it; it is too much for the model.
     assert.equal(large.status, 400);
     return 'held';
+  },
+);
+
+/** Sends half of a body that is too large, rests, sends the other half, and only then reads; returns the status. */
+async function readsAtTheEnd(half: Buffer, restMs: number): Promise<string> {
+  const { hostname, port } = new URL(victim.url);
+  const socket = connect({ host: hostname, port: Number(port) }).pause();
+  const closed = once(socket, 'close');
+  const send = (bytes: Buffer): Promise<unknown> => new Promise((resolve) => socket.write(bytes, resolve));
+  let received = '';
+  let problem = '';
+  socket.on('error', ({ message }) => {
+    problem = message;
+  });
+  socket.on('data', (bytes) => {
+    received += bytes;
+  });
+  const head = [`authorization: Bearer ${KEY}`, 'content-type: application/json', `content-length: ${2 * half.length}`];
+  socket.write(headOf('POST', CHAT, head));
+  await send(half);
+  await pause(restMs);
+  await send(half);
+  socket.resume();
+  await closed;
+  return received.slice(9, 12) || problem;
+}
+
+attack(
+  'bodies',
+  {
+    by: 'key holder',
+    attempt: '50 bodies of 30 MB, with five seconds without a byte amid them, and no read before the end',
+    bound: 'each client reads its 413',
+  },
+  async () => {
+    const half = Buffer.alloc(15 * MB, 'x');
+    const statuses = await Promise.all(Array.from({ length: 50 }, () => readsAtTheEnd(half, 5_000)));
+    assert.deepEqual([...new Set(statuses)], ['413']);
+    return `${statuses.length} of 50`;
   },
 );

@@ -457,6 +457,27 @@ describe('time', { timeout: 120_000 }, () => {
     assert.equal(request.socket.destroyed, true);
   });
 
+  test('goes on for a client that was answered amid its body and sends nothing for five seconds', async (context) => {
+    const { clock, at, open } = await startTimed(context);
+    const client = open();
+    client.send(post('Content-Length: 50000000'));
+    const { request, response } = await at(0);
+    client.socket.pause();
+    respond(response, '<refused>');
+    await eventually(() => response.closed);
+    for (let seconds = 0; seconds < 20; seconds += 5) {
+      const sent = request.socket.bytesRead + 10_000;
+      client.send('x'.repeat(10_000));
+      await eventually(() => request.socket.bytesRead === sent);
+      clock.advance(5_000);
+      assert.equal(request.socket.destroyed, false);
+    }
+    client.socket.resume();
+    await client.until('<refused>');
+    clock.advance(6_000);
+    assert.equal(request.socket.destroyed, true);
+  });
+
   test('is 30 seconds for a client that goes on to send when it was answered', async (context) => {
     const { clock, at, open } = await startTimed(context);
     const client = open();
