@@ -91,6 +91,12 @@ const CHAT_FORMS: ((text: string) => object | string)[] = [
   (text) => chunk({ annotations: [{ type: 'url_citation', url_citation: { url: text } }] }),
   (text) => `data: {"choices":[{"delta":{"content":${JSON.stringify(text)},"content":"x"}}]}\n\n`,
   (text) => `data: {"choices":[{"delta":{"content": "${text}"}}]}\r\n\r\n`,
+  (text) => `data: {"choices":[{"delta":{"content":"${text}","content":"\\u0061"}}]}\n\n`,
+  (text) => `data: {"choices":[{"delta":{"content":"${text}","c\\u006fntent":"a"}}]}\n\n`,
+  (text) => `: "note":"${text}"\ndata: {"choices":[{"delta":{"content":5}}]}\n\n`,
+  (text) => `data: {"choices":[{"delta":{"content":"${text}"}}],"choices":[{"delta":{"content":"\\u0061"}}]}\n\n`,
+  (text) => chunk({ content: {} }, { note: text }),
+  (text) => chunk({ content: [{ type: 'thinking', thinking: [{ text: 'm' }, { text: 'a' }] }] }, { note: text }),
   (text) => `: ${text}\n\n`,
   () => chunk({}),
 ];
@@ -129,6 +135,9 @@ const texts = fc.oneof(
   fc.constantFrom(
     ' word',
     'm',
+    'a',
+    'ma',
+    '{}',
     '5',
     'a"b',
     'line\nline',

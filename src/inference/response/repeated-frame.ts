@@ -15,9 +15,6 @@ const OUTSIDE = /[^ !#-\uffff]/;
 const MAX_DEPTH = 16;
 /** Filler of OpenAI's streams, which differs from frame to frame and says nothing. */
 const FILLER = '"obfuscation":"';
-const QUOTE = 34;
-const COLON = 58;
-const SPACE = 32;
 
 /** Frame that was decoded to one text, split around that text. */
 export class RepeatedFrame {
@@ -47,8 +44,7 @@ export class RepeatedFrame {
     this.#attempts++;
     const bytes = frame.toString('latin1');
     const start = bytes.indexOf(`"${text}"`) + 1;
-    if (start === 0 || bytes.indexOf(`"${text}"`, start) >= 0 || !isValue(frame, start - 1)) return;
-    if (countOf(text, JSON.parse(data), MAX_DEPTH) !== 1) return;
+    if (start === 0 || bytes.indexOf(`"${text}"`, start) >= 0 || isElsewhere(text, data)) return;
     const end = start + text.length;
     const filler = bytes.indexOf(FILLER, end);
     const fillerStart = filler < 0 ? frame.length : filler + FILLER.length;
@@ -91,18 +87,27 @@ function unquoted(frame: Buffer, start: number, end: number): string | undefined
   }
 }
 
-/** Whether the string at this position is the value of a member. */
-function isValue(frame: Buffer, position: number): boolean {
-  let before = position - 1;
-  while (frame[before] === SPACE) before--;
-  return frame[position] === QUOTE && frame[before] === COLON;
+/** Whether a text may have been read from another place of the JSON than the one string that is it. */
+function isElsewhere(text: string, data: string): boolean {
+  const at = data.indexOf(`"${text}"`) + 1;
+  if (at === 0) return true;
+  try {
+    // With the text twice in its place. A member of the same name, for one, may come behind it.
+    return mayGive(text, JSON.parse(data.slice(0, at) + text + data.slice(at)), MAX_DEPTH);
+  } catch {
+    return true;
+  }
 }
 
-/** Number of values that may have been read as this text; infinite for a value that is too deep. */
-function countOf(text: string, value: Json, depth: number): number {
-  if (typeof value !== 'object' || value === null) return String(value) === text ? 1 : 0;
-  if (depth === 0) return Number.POSITIVE_INFINITY;
-  let count = 0;
-  for (const name in value) count += countOf(text, value[name], depth - 1);
-  return count;
+/** Whether a value may be read as this text or a part of it, or is too deep. */
+function mayGive(text: string, value: Json, depth: number): boolean {
+  if (typeof value === 'string') return value !== '' && text.includes(value);
+  if (typeof value !== 'object' || value === null) return String(value) === text;
+  if (depth === 0) return true;
+  let isEmpty = true;
+  for (const name in value) {
+    if (mayGive(text, value[name], depth - 1)) return true;
+    isEmpty = false;
+  }
+  return isEmpty && JSON.stringify(value) === text;
 }
