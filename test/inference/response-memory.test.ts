@@ -7,7 +7,7 @@ import { protocolOf } from '../../src/protocols/index.ts';
 import { WIRES } from '../faults/wires.ts';
 import { type Asked, deliver } from '../fuzz/delivery.ts';
 
-const [messages, responses] = [protocolOf('messages'), protocolOf('responses')];
+const [messages, responses, generate] = [protocolOf('messages'), protocolOf('responses'), protocolOf('generate')];
 const NAME = 'a_name_of_some_length';
 
 function whole(memory: number) {
@@ -43,6 +43,18 @@ test('the last bytes of a stream are counted, and are not sent where they have n
   assert.equal(error?.code, 'unavailable');
   assert.doesNotMatch(sent, /response\.completed/);
   assert.match(sent, /response\.failed/);
+});
+
+test('a frame of a stream is counted once, with how many parts it may have', () => {
+  const parts = Array.from({ length: 40 }, (_, index) =>
+    index % 2 ? { text: 'Next:' } : { inlineData: { mimeType: 'image/png', data: 'A'.repeat(10_000) } },
+  );
+  const frame = { candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] };
+  const bytes = Buffer.from(`data: ${JSON.stringify(frame)}\n\n`);
+  const asked: Asked = { client: messages, upstream: generate, stream: true, memory: 2 * bytes.length };
+  const { text = '', error } = deliver(asked, { type: 'text/event-stream', chunks: [bytes] });
+  assert.equal(error, undefined);
+  assert.match(text, /message_stop/);
 });
 
 describe('the budget of bytes', () => {

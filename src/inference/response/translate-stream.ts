@@ -182,12 +182,16 @@ function isText(event: ChatEvent): event is Delta {
   return event.type === 'part-delta' && !event.opaque && !event.citation && !event.logprobs;
 }
 
-/** Bytes held of a frame: the text of a delta, all of any other event. */
+/** Bytes held of a frame: the texts of deltas; with any other event all of it, once. */
 function keptBytes(events: readonly ChatEvent[], frame: Buffer): number {
-  let bytes = events.length === 0 ? frame.length : 0;
+  let bytes = 0;
+  let isWhole = events.length === 0;
   for (const event of events) {
     if (isText(event)) bytes += event.text?.length ?? 0;
-    else if (event.type !== 'ping') bytes += EVENT_BYTES + (event.type === 'part-end' ? 0 : frame.length);
+    else if (event.type !== 'ping') {
+      bytes += EVENT_BYTES;
+      isWhole ||= event.type !== 'part-end';
+    }
   }
-  return bytes;
+  return isWhole ? bytes + frame.length : bytes;
 }
