@@ -133,8 +133,8 @@ test('a custom entry overrides a bundled model field by field', () => {
   assert.deepEqual(model.pricing, {
     prompt: '0.000001',
     web_search: '0.01',
-    image_tool_input: '0.00001',
-    image_tool_output: '0.00004',
+    image_tool_input: '0.000008',
+    image_tool_output: '0.00003',
   });
   assert.equal(model.priceTiers, undefined, 'prices of the operator have no tiers but his own');
   assert.equal(model.rules.stop, false);

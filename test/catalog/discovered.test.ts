@@ -257,7 +257,7 @@ test('a bundled model keeps its name and slug, and takes limits and prices from 
     'openai',
   );
   assert.deepEqual([model.name, model.canonicalSlug, model.ownedBy], ['GPT-5', 'team/gpt-5-2025-08-07', 'openai']);
-  const tools = { web_search: '0.01', image_tool_input: '0.00001', image_tool_output: '0.00004' };
+  const tools = { web_search: '0.01', image_tool_input: '0.000008', image_tool_output: '0.00003' };
   assert.deepEqual([model.contextLength, model.pricing], [1234, { prompt: '1', completion: '2', ...tools }]);
   assert.equal(model.rules.reasoning, 'effort');
 });

@@ -115,7 +115,7 @@ describe('three web searches in an answer cost', () => {
 test('images of a tool cost the same in any tier', () => {
   const usage = { input: 0, output: 0, imageToolInput: 1000, imageToolOutput: 1000 };
   for (const tier of [undefined, 'priority', 'flex'])
-    assert.equal(decimalOf(costOf(pricesInTier(modelOf('openai/gpt-5.4'), tier), usage)), '0.05');
+    assert.equal(decimalOf(costOf(pricesInTier(modelOf('openai/gpt-5.4'), tier), usage)), '0.038');
 });
 
 test('searches are reserved', () => {
