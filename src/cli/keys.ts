@@ -13,7 +13,6 @@ import type { Cipher } from '../security/cipher.ts';
 import type { Author } from '../store/audit-rows.ts';
 import { hasStore, openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
 import { rekeyResponses } from '../stored-responses/rekey.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import { assertKeyName, type KeyOptions, parseDurationOption, parseExpiry, parseKeySettings } from './key-options.ts';
@@ -53,8 +52,6 @@ export async function withKeys<Result>(
     const { data: folder, keys: configured, origin } = config;
     const keys = await openKeyStore({ store, folder, configured, origin, newWebhookSecret });
     return await work({ keys, store, secrets, cipher });
-  } catch (error) {
-    throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
   } finally {
     await store.close();
   }

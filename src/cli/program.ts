@@ -6,6 +6,7 @@ import { MAX_WORKERS } from '../config/workers.ts';
 import { version } from '../core/version.ts';
 import { protocols } from '../protocols/index.ts';
 import { VIDEO_STATUSES } from '../records/video-task.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import { example, parseLimit, portOption, withConfig } from './command.ts';
 import { addKeyCommands, addLogin } from './key-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
@@ -28,7 +29,9 @@ export async function runCommandLine(argv: string[]): Promise<void> {
     process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
     // Commander has printed its own.
     if (error instanceof CommanderError) return;
-    process.stderr.write(`${messageOf(error)}\n`);
+    // Its message is for clients, and does not say why.
+    const isAway = error instanceof StoreUnavailable;
+    process.stderr.write(`${isAway ? `The store cannot be used: ${error.problem}.` : messageOf(error)}\n`);
     // Parts of a gateway that were started before would keep the process.
     if (all[2] === 'serve') process.exit();
   }

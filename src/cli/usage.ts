@@ -9,7 +9,6 @@ import { defined } from '../core/plain-objects.ts';
 import { hasPrice } from '../routing/model-directory.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
 import type { UseRow } from '../usage/use-groups.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../usage/use-query.ts';
 import { reportUse, type UseReport } from '../usage/use-report.ts';
@@ -55,8 +54,6 @@ export async function showUsage(options: UsageOptions): Promise<void> {
       noteEstimates(report);
       noteUnknownCost(report);
     }
-  } catch (error) {
-    throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
   } finally {
     await store.close();
   }

@@ -13,7 +13,6 @@ import { createVideoTasks } from '../gateway/video-tasks.ts';
 import type { VideoOptions } from '../http/videos/options.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
 import { openStore } from '../store/open.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
@@ -91,8 +90,6 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   });
   try {
     await work(tasks.video);
-  } catch (error) {
-    throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
   } finally {
     models.close();
     await Promise.all([tasks.stop(0), upstream.close()]);

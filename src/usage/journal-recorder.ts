@@ -278,7 +278,8 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     async close(timeoutMs) {
       const late = new AbortController();
       const done = new AbortController();
-      const timedOut = sleep(clock, timeoutMs, done.signal, { background: true }).then(() => late.abort());
+      // A start that fails has nothing else left that keeps the process.
+      const timedOut = sleep(clock, timeoutMs, done.signal).then(() => late.abort());
       await Promise.race([flushed(), timedOut]);
       while (timeoutMs > 0 && (pending() > 0 || open.size > 0) && !late.signal.aborted) {
         await Promise.race([nextChange(), timedOut]);

@@ -208,7 +208,8 @@ export function createRecorder({
     },
     async close(timeoutMs) {
       const late = new AbortController();
-      const timedOut = sleep(clock, timeoutMs, closing.signal, IN_BACKGROUND).then(() => late.abort());
+      // A start that fails has nothing else left that keeps the process.
+      const timedOut = sleep(clock, timeoutMs, closing.signal).then(() => late.abort());
       while ((running || size() > 0 || underWay.size > 0 || transfer.waiting > 0) && !late.signal.aborted) {
         if (size() > 0) flush();
         await Promise.race([running ?? transfer.progress() ?? nextEnd(), timedOut]);

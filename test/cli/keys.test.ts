@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { program } from './program.ts';
 
@@ -135,6 +136,17 @@ test('invalid options are refused in one line', async (context) => {
     assert.match(stderr, message);
     assert.equal(stderr.trim().split('\n').length, 1);
   }
+});
+
+test('a store that cannot be written is named with the reason, and not in the words for clients', async (context) => {
+  const { run, folder } = program(context);
+  assert.equal((await run(['keys', 'create', '--name', 'first'])).code, 0);
+  const holder = new DatabaseSync(join(folder, 'data', 'state.db'));
+  context.after(() => holder.close());
+  holder.exec('BEGIN IMMEDIATE');
+  const { code, stdout, stderr } = await run(['login']);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.equal(stderr, 'The store cannot be used: another process holds the lock (database is locked).\n');
 });
 
 test('keys are made from CSV, all or none', async (context) => {

@@ -147,5 +147,6 @@ test('a start that fails leaves nothing behind, wherever it fails, and waits for
     address: 'listen EADDRINUSE: address already in use HOST',
     admin: 'admin: HOST cannot be listened on: it is in use.',
     tasks: away,
+    'a record that waits': away,
   });
 });

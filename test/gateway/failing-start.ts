@@ -17,6 +17,8 @@ import type { Store, StoreOperationName } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { takeJournalFolder } from '../../src/usage/journal/folder.ts';
+import { freePort } from '../chaos/gateway.ts';
+import { breakableDisk } from '../usage/journal/disks.ts';
 
 interface Place {
   name: string;
@@ -26,7 +28,11 @@ interface Place {
   operation?: StoreOperationName;
   /** Calls of it before the one that fails. */
   before?: number;
+  /** Whether a request is answered before it fails whose record no disk takes. */
+  hasRecord?: boolean;
 }
+
+const KEY = 'sk-test-gateway-key-0123456789';
 
 const [folder = ''] = process.argv.slice(2);
 const store = await openStore({ data: folder, role: 'owner' });
@@ -49,9 +55,10 @@ const places: Place[] = [
   { name: 'address', port: used },
   { name: 'admin', yaml: `admin: { token: a-long-admin-token-of-a-test-of-32-characters, port: ${used} }` },
   { name: 'tasks', operation: 'ensureJob' },
+  { name: 'a record that waits', operation: 'ensureJob', port: await freePort(), hasRecord: true },
 ];
 
-for (const { name, yaml = '', port = 0, operation, before = 0 } of places) {
+for (const { name, yaml = '', port = 0, operation, before = 0, hasRecord = false } of places) {
   const timers = new Set<object>();
   const clock: Clock = {
     ...systemClock,
@@ -74,14 +81,21 @@ for (const { name, yaml = '', port = 0, operation, before = 0 } of places) {
     },
   };
   const text = `data: ${folder}
+keys: [{ name: test, key: ${KEY} }]
 providers: { silent: { type: openai-compatible, base_url: "http://127.0.0.1:${used}/v1" } }
 ${yaml}`;
   const config = parseConfig(text, { environment: {}, known: providerTypes, port });
   const keys = await openKeyStore({ store, folder, configured: config.keys });
+  const disk = breakableDisk();
+  const ask = async () => {
+    disk.fail = 'EROFS';
+    await answerOf(port);
+  };
   const error: Error = await startGateway({
     config,
     keys,
-    store: operation === undefined ? store : failingAt(operation, before),
+    store: operation === undefined ? store : failingAt(operation, before, hasRecord ? ask : undefined),
+    journalDisk: disk,
     log: createLog({ write: () => undefined }, 'debug'),
     version: 'test',
     clock,
@@ -97,11 +111,22 @@ ${yaml}`;
 }
 await store.close();
 
-function failingAt(operation: StoreOperationName, before: number): Store {
+function failingAt(operation: StoreOperationName, before: number, first = async () => {}): Store {
   let left = before;
-  const call: Store['call'] = (name, parameters) => {
-    if (name === operation && left-- === 0) return Promise.reject(new StoreUnavailable(`no ${name}`));
-    return store.call(name, parameters);
+  const call: Store['call'] = async (name, parameters) => {
+    if (name !== operation || left-- !== 0) return store.call(name, parameters);
+    await first();
+    throw new StoreUnavailable(`no ${name}`);
   };
   return { ...store, call };
+}
+
+async function answerOf(port: number): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  await response.text();
 }
