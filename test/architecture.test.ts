@@ -63,7 +63,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
   'jsonc-parser': ['cli'],
   'node:child_process': ['cli', 'identity'],
   'node:cluster': ['gateway'],
-  'node:dns': ['net'],
+  'node:dns': ['net', 'transport'],
   'node:net': ['http1', 'net', 'transport'],
   'node:sqlite': ['store'],
   'node:tls': ['net', 'transport'],

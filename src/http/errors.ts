@@ -38,9 +38,12 @@ function truncated(error: GatewayError): GatewayError {
   });
 }
 
-/** Cause of an error for the log: the stack of an internal error, else the message without secrets and addresses. */
-export function causeOf({ code, cause }: GatewayError): string | undefined {
-  if (!(cause instanceof Error)) return undefined;
+/**
+ * Cause of an error for the log: the stack of an internal error, else the message without secrets and addresses. A timeout without
+ * one says which deadline passed.
+ */
+export function causeOf({ code, message, cause }: GatewayError): string | undefined {
+  if (!(cause instanceof Error)) return code === 'timeout' ? message : undefined;
   return code === 'internal_error' ? cause.stack : redact(cause.message);
 }
 

@@ -220,6 +220,8 @@ describe('limits of falling back', () => {
       const response = await asking;
       assert.equal(response.status, 504);
       assert.equal(response.headers.get('x-polygate-attempts'), '2');
+      const { cause } = fleet.gateway.log.find(({ error }) => error === 'timeout') ?? {};
+      assert.match(String(cause), /did not finish its response before the deadline/);
     } finally {
       await fleet.close();
     }

@@ -1,7 +1,9 @@
 /** Connections to upstreams: reuse, ends at any moment, refused requests, deadlines and TLS, over real sockets. */
 
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
 import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
@@ -675,6 +677,41 @@ test('a response that is no HTTP fails, and its connection is closed', async (co
   await assert.rejects(ask(clientOf(context), server), fails('upstream_error', /status line/));
 });
 
+test('a name whose addresses are not found in time is looked up once, and the cause says so', async (context) => {
+  const { server, requests } = await serve(context, () => OK);
+  const { lookup } = dns;
+  const asked: string[] = [];
+  let find = () => {};
+  dns.lookup = ((name: string, _: object, found: (error: null, addresses: dns.LookupAddress[]) => void) => {
+    asked.push(name);
+    find = () => found(null, [{ address: '127.0.0.1', family: 4 }]);
+  }) as typeof lookup;
+  syncBuiltinESMExports();
+  context.after(() => {
+    dns.lookup = lookup;
+    syncBuiltinESMExports();
+  });
+  const client = clientOf(context, { connect: 200 });
+  const late = [1, 2, 3].map(() => ask(client, server, { host: 'slow.example' }));
+  for (const answer of late) {
+    await assert.rejects(answer, fails('timeout', /could not be reached in time/));
+    assert.equal(await causeOf(answer), 'The addresses of slow.example were not found in time.');
+  }
+  const found = [1, 2].map(() => ask(client, server, { host: 'slow.example' }));
+  find();
+  for (const answer of found) assert.equal((await answer).body, 'ok');
+  assert.deepEqual([asked, requests.length], [['slow.example'], 2]);
+  const other = ask(client, server, { host: 'slow.example', method: 'POST' });
+  assert.equal((await other).body, 'ok');
+});
+
+function causeOf(answer: Promise<unknown>): Promise<string> {
+  return answer.then(
+    () => '',
+    ({ cause }) => cause.message,
+  );
+}
+
 test('a server that cannot be reached in time, or refuses', async (context) => {
   // It takes the connection and never shakes hands.
   const { server } = await serve(context, () => null);
@@ -682,6 +719,7 @@ test('a server that cannot be reached in time, or refuses', async (context) => {
   const began = performance.now();
   const slow = ask(client, server, { scheme: 'https', host: 'localhost' });
   await assert.rejects(slow, fails('timeout', /could not be reached in time/));
+  assert.match(await causeOf(slow), /TLS handshake did not end/);
   assert.ok(performance.now() - began < 1500);
   await server.close();
   await assert.rejects(ask(client, server), isBroken);

@@ -29,6 +29,8 @@ export interface UpstreamConnectionOptions {
   /** Whether it is closed after one request. */
   isSingle: boolean;
   openSocket(onRead: OnRead): Socket;
+  /** Why a socket is not connected in time, for the log. */
+  lateCause(socket: Socket): string;
   /** Called after a response, if another request may follow, before its receiver is told. */
   onIdle(connection: UpstreamConnection, keepAliveSeconds: number | undefined): void;
   /** Called when the server closes it while it is idle, or instead of a response to its next request. */
@@ -82,7 +84,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     this.#origin = origin;
     this.#options = options;
     this.#socket = options.openSocket((bytes) => this.#read(bytes));
-    this.#connecting = options.timer.watch(() => this.#lose(new GatewayError('timeout', NOT_CONNECTED)));
+    this.#connecting = options.timer.watch(() => this.#lose(notConnected(new Error(options.lateCause(this.#socket)))));
     this.#connecting.in(options.connectTimeout);
     this.#openedAt = options.timer.now();
     this.#socket
@@ -252,10 +254,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     if (this.#hasEnded && this.#events) return;
     const code = (error as { code?: string }).code ?? '';
     const isTimeout = !this.#isConnected && code === 'ETIMEDOUT';
-    this.#lose(
-      isTimeout ? new GatewayError('timeout', NOT_CONNECTED, { cause: error }) : error,
-      CLOSED_BY_SERVER.has(code) && this.#hasExpired,
-    );
+    this.#lose(isTimeout ? notConnected(error) : error, CLOSED_BY_SERVER.has(code) && this.#hasExpired);
   }
 
   /** Errors of the parser and of the receiver end the request. One that has ended hears of nothing more. */
@@ -281,7 +280,8 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   }
 }
 
-const NOT_CONNECTED = 'The upstream could not be reached in time.';
+const notConnected = (cause: Error) =>
+  new GatewayError('timeout', 'The upstream could not be reached in time.', { cause });
 const EXPIRED = 'The upstream closed a kept connection as a request came.';
 const CLOSED_BY_SERVER = new Set(['ECONNRESET', 'EPIPE']);
 const NO_PIECES: readonly Buffer[] = [];

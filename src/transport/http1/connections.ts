@@ -1,6 +1,7 @@
 /** Pool of connections to upstreams: one for each request at a time, kept idle for the next ones until the idle timeout. */
 
-import { connect, isIP, type Socket } from 'node:net';
+import { lookup } from 'node:dns';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../../core/clock.ts';
 import { LinkedList } from '../../core/linked-list.ts';
@@ -97,6 +98,7 @@ export class UpstreamConnections {
       connectTimeout: this.#connectTimeout,
       isSingle,
       openSocket: (onRead) => openSocket(server, onRead),
+      lateCause: (socket) => lateCause(server, socket),
       onIdle: (connection, seconds) => this.#keep(server, connection, seconds),
       onExpired: (connection) => noteExpiry(server, connection),
       onClosed: (connection) => this.#forget(connection),
@@ -211,7 +213,7 @@ function oldestIdle({ idle }: UpstreamServer): UpstreamConnection | undefined {
 
 function openSocket(origin: Origin, onRead: OnRead): Socket {
   const { hostname: host, port, isSecure, session } = origin;
-  const options = { host, port, onread: sharedReads(onRead) };
+  const options = { host, port, lookup: lookupOnce, onread: sharedReads(onRead) };
   if (!isSecure) return withoutDelay(connect(options));
   const socket = connectTls({ ...options, servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'], session });
   socket.on('session', (resumable) => {
@@ -219,6 +221,32 @@ function openSocket(origin: Origin, onRead: OnRead): Socket {
   });
   return withoutDelay(socket);
 }
+
+function lateCause({ hostname }: Origin, { connecting }: Socket): string {
+  if (lookups.has(hostname)) return `The addresses of ${hostname} were not found in time.`;
+  return connecting ? 'No TCP connection was made in time.' : 'The TLS handshake did not end in time.';
+}
+
+/** Those who wait for the addresses of a name. */
+const lookups = new Map<string, Parameters<LookupFunction>[2][]>();
+
+/**
+ * Looks a name up once for all connections that need it. The system looks up two names at a time, and one whose name servers do
+ * not answer takes ten seconds and more, for which every further lookup would keep all other names waiting.
+ */
+const lookupOnce: LookupFunction = (name, options, callback) => {
+  const waiting = lookups.get(name);
+  if (waiting) {
+    waiting.push(callback);
+    return;
+  }
+  const callbacks = [callback];
+  lookups.set(name, callbacks);
+  lookup(name, options, (...result) => {
+    lookups.delete(name);
+    for (const done of callbacks) done(...result);
+  });
+};
 
 function withoutDelay(socket: Socket): Socket {
   return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
