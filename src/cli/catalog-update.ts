@@ -5,9 +5,12 @@ import { bundledModelEntries } from '../catalog/bundled.ts';
 import { type CatalogUpdate, updateCatalog } from '../catalog/import/update.ts';
 import { readCatalog, updatedCatalogPath, updatedCatalogText } from '../catalog/updated.ts';
 import { loadConfig } from '../config/load.ts';
-import { startTimeout, systemClock } from '../core/clock.ts';
+import { ByteCollector } from '../core/byte-collector.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { HttpProxy } from '../core/http-proxy.ts';
 import { isLoopback } from '../core/loopback.ts';
+import { FetchFailure } from '../net/fetch-failure.ts';
+import { createTrustedClient } from '../net/trusted-client.ts';
 import { PRIVATE_FILE } from '../security/file-modes.ts';
 import { replaceFile } from './replace-file.ts';
 import { type ConfigOptions, configSource } from './source.ts';
@@ -26,13 +29,13 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const HEADINGS = ['MODEL', 'FACT', 'BEFORE', 'AFTER', ''];
 
 export async function updateCatalogFile(options: CatalogUpdateOptions): Promise<void> {
-  const { data, catalog } = loadConfig(configSource(options));
+  const { data, catalog, network } = loadConfig(configSource(options));
   const { source = catalog.source, format, dryRun = false, acceptPrices: acceptsPrices = false } = options;
   const { entries, problem } = readCatalog(data);
   const before = entries();
   if (problem !== undefined)
     process.stderr.write(`Warning: ${updatedCatalogPath(data)} ${problem}: the bundled facts count.\n`);
-  const text = await load(source);
+  const text = await load(source, network.proxy);
   const update = changesOf(text, source, { before, bundled: bundledModelEntries(), format, acceptsPrices });
   show(update);
   const isNew = update.added.length + update.changed.length > 0 || problem !== undefined;
@@ -69,7 +72,7 @@ function show({ format, added, changed, changes }: CatalogUpdate): void {
   if (refused > 0) process.stderr.write(`Refused: ${refused}. --accept-prices takes prices that you have checked.\n`);
 }
 
-async function load(source: string): Promise<string> {
+async function load(source: string, proxy: HttpProxy | undefined): Promise<string> {
   const url = URL.parse(source);
   if (!url || !/^https?:$/.test(url.protocol)) {
     if (!existsSync(source)) throw invalid(`There is no file ${source}, and it is no http address.`);
@@ -77,23 +80,21 @@ async function load(source: string): Promise<string> {
     return readFileSync(source, 'utf8');
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) throw invalid('Only https addresses are asked for facts.');
-  const timeout = startTimeout(systemClock, FETCH_TIMEOUT_MS);
+  const client = createTrustedClient({ proxy });
   try {
-    const response = await fetch(url, { redirect: 'error', signal: timeout.signal });
-    if (!response.ok) throw invalid(`${source} answered with ${response.status}.`);
-    const parts: Uint8Array[] = [];
-    let size = 0;
-    for await (const part of response.body ?? []) {
-      size += part.length;
-      if (size > MAX_BYTES) throw invalid(`${source} sends more than ${MAX_BYTES} bytes.`);
-      parts.push(part);
+    const { status, body } = await client.request(url.href, { method: 'GET', deadline: FETCH_TIMEOUT_MS });
+    if (status !== 200) throw invalid(`${source} answered with ${status}.`);
+    const collector = new ByteCollector();
+    for await (const part of body) {
+      collector.add(part);
+      if (collector.size > MAX_BYTES) throw invalid(`${source} sends more than ${MAX_BYTES} bytes.`);
     }
-    return Buffer.concat(parts).toString('utf8');
+    return collector.take().toString('utf8');
   } catch (error) {
-    if (error instanceof GatewayError) throw error;
+    if (error instanceof GatewayError && !(error instanceof FetchFailure)) throw error;
     throw invalid(`${source} is not reached: ${unreachedReason(error)}`);
   } finally {
-    timeout.cancel();
+    await client.close();
   }
 }
 

@@ -30,7 +30,7 @@ export async function check(options: ConfigOptions): Promise<void> {
     process.stderr.write(
       `Warning: ${updatedCatalogPath(config.data)} ${outdated}: the bundled facts about models count.\n`,
     );
-  const proxy = proxyWarning();
+  const proxy = proxyWarning(config);
   if (proxy !== undefined) process.stderr.write(`Warning: ${proxy}\n`);
   const models = await discoverModels(config);
   const states = models.states();

@@ -8,7 +8,7 @@ import { createProviderRegistry, type ProviderRegistry } from '../gateway/provid
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 
 /** A directory of the models known without a network; no request is sent with it. */
-export async function configuredModels(config: Pick<Config, 'data' | 'server' | 'routing' | 'providers'>) {
+export async function configuredModels(config: Pick<Config, 'data' | 'server' | 'network' | 'routing' | 'providers'>) {
   const unasked = config.providers.map((one) =>
     one.state === 'ready' && !Array.isArray(one.models) ? { ...one, models: [] } : one,
   );
@@ -17,16 +17,17 @@ export async function configuredModels(config: Pick<Config, 'data' | 'server' | 
 
 /** Resolves within the timeout of a model list, also if providers fail; their states say so. */
 export async function discoverModels(
-  { data, server, routing, providers }: Pick<Config, 'data' | 'server' | 'routing' | 'providers'>,
+  { data, server, network, routing, providers }: Pick<Config, 'data' | 'server' | 'network' | 'routing' | 'providers'>,
   wanted: readonly ProviderConfig[] = providers,
 ): Promise<ProviderRegistry> {
-  const upstream = createUpstreamClient(server.deadlines);
+  const upstream = createUpstreamClient(server.deadlines, { proxy: network.proxy });
   const log = pino({ level: 'silent' });
   const models = createProviderRegistry(wanted, {
     upstream,
     log,
     userAgent: `polygate/${version}`,
     routes: routing,
+    proxy: network.proxy,
     known: knownEntries(data),
   });
   await models.discovered();

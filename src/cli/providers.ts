@@ -2,7 +2,7 @@
 
 import { parseConfig } from '../config/load.ts';
 import { readConfigText } from '../config/location.ts';
-import type { ProviderState } from '../gateway/provider-registry.ts';
+import type { ProviderState } from '../gateway/provider-state.ts';
 import { providerTypes } from '../providers/index.ts';
 import { discoverModels } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';

@@ -28,16 +28,17 @@ const HEADINGS = ['', 'ENDPOINT', 'MODEL', 'USD/M', 'PATH', 'WHY'];
 
 /** Does not know the cooldowns and statistics of a running gateway: all endpoints count as healthy. */
 export async function showRoute(model: string, options: RouteCommandOptions): Promise<void> {
-  const { data, server, providers, routing, responses } = loadConfig(configSource(options));
+  const { data, server, network, providers, routing, responses } = loadConfig(configSource(options));
   const { request, protocol, provider: policy } = options;
   const body = request === undefined ? undefined : readJsonFile(request);
-  const upstream = createUpstreamClient(server.deadlines);
+  const upstream = createUpstreamClient(server.deadlines, { proxy: network.proxy });
   const log = pino({ level: 'silent' });
   const models = createProviderRegistry(providers, {
     upstream,
     log,
     userAgent: `polygate/${version}`,
     routes: routing,
+    proxy: network.proxy,
     known: knownEntries(data),
   });
   try {

@@ -45,15 +45,16 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
     const path = updatedCatalogPath(config.data);
     warnings.push(`${path} ${problem}: the bundled facts about models count. Run polygate catalog update.`);
   }
-  const proxy = proxyWarning(machine);
+  const proxy = proxyWarning(config, machine);
   if (proxy !== undefined) warnings.push(proxy);
   return warnings;
 }
 
 /** Warning of a proxy that is set in the environment, which other programs would use. */
-export function proxyWarning({ proxyVariable } = thisMachine()): string | undefined {
-  if (proxyVariable === undefined) return undefined;
-  return `${proxyVariable} is set, and is not used: the gateway connects to providers itself.`;
+export function proxyWarning({ network }: Pick<Config, 'network'>, machine = thisMachine()): string | undefined {
+  const { proxyVariable } = machine;
+  if (network.proxy || proxyVariable === undefined) return undefined;
+  return `${proxyVariable} is set, and is not used: with network: { proxy: "\${${proxyVariable}}" } in the configuration file, the gateway connects to providers through it.`;
 }
 
 export function unknownModelWarning({ setting, name, provider }: UnknownModel): string {

@@ -71,8 +71,8 @@ function cancelMessage({ id, status }: VideoTask): string {
 async function withVideos(options: ConfigOptions, work: (video: VideoOptions) => Promise<void>): Promise<void> {
   const config = loadConfig(configSource(options));
   const store = await openStore({ ...config, role: 'guest' });
-  const { server } = config;
-  const upstream = createUpstreamClient(server.deadlines);
+  const { server, network } = config;
+  const upstream = createUpstreamClient(server.deadlines, { proxy: network.proxy });
   const log = pino({ level: 'silent' });
   const userAgent = `polygate/${version}`;
   const models = createProviderRegistry(config.providers, { upstream, log, userAgent, routes: config.routing });

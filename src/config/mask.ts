@@ -5,6 +5,7 @@ import { isObject, type Json } from '../core/json/json.ts';
 import type { SharedAllotments } from '../records/key-settings.ts';
 import { Secret } from '../security/secret.ts';
 import { describeCatalog } from './catalog.ts';
+import type { NetworkConfig } from './network.ts';
 import type {
   CallbacksConfig,
   Config,
@@ -41,10 +42,10 @@ export function describeSettings(config: Config): object {
   const ready = config.providers.filter((provider) => provider.state === 'ready');
   return {
     server: describeServer(config.server),
-    data: config.postgres ? describeDatabase(config.postgres) : config.data,
+    data: config.postgres ? withoutUser(config.postgres) : config.data,
     catalog: describeCatalog(config.catalog),
     encryption: describeEncryption(config.encryption),
-    network: { dns_servers: config.network.dnsServers },
+    network: describeNetwork(config.network),
     callbacks: describeCallbacks(config.callbacks),
     notices: config.notices && { webhook: config.notices.webhook, at: config.notices.at },
     videos: describeVideos(config.videos),
@@ -120,11 +121,17 @@ function describeServer({
   };
 }
 
-/** Database URL without user and password. */
-function describeDatabase(url: Secret): string {
-  if (!URL.canParse(url.reveal())) return url.mask();
-  const { protocol, host, pathname } = new URL(url.reveal());
-  return `${protocol}//…@${host}${pathname}`;
+function describeNetwork({ dnsServers, proxy }: NetworkConfig): object {
+  return { dns_servers: dnsServers, proxy: proxy && withoutUser(proxy.url), no_proxy: proxy?.direct };
+}
+
+/** URL without user and password. */
+function withoutUser(secret: Pick<Secret, 'reveal'>): string {
+  const url = URL.parse(secret.reveal());
+  if (!url) return '…';
+  const { protocol, username, password, host, pathname } = url;
+  const user = username === '' && password === '' ? '' : '…@';
+  return `${protocol}//${user}${host}${pathname === '/' ? '' : pathname}`;
 }
 
 function describeEncryption({ keys, keyFile }: EncryptionConfig): object {

@@ -6,6 +6,7 @@ import type { ProviderSettings } from '../core/provider.ts';
 import type { KeySettings, SharedAllotments } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 import type { ProviderIdentity } from './environment.ts';
+import type { NetworkConfig } from './network.ts';
 import type { FindValueSource } from './value-source.ts';
 
 export interface Config {
@@ -108,11 +109,6 @@ export interface EncryptionConfig {
   keys: Secret[];
   /** Absolute path; absent means the default file, which the first start creates. */
   keyFile?: string;
-}
-
-export interface NetworkConfig {
-  /** `ip:port`; empty means the system resolvers. */
-  dnsServers: string[];
 }
 
 export interface CallbacksConfig {

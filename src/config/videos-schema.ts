@@ -51,8 +51,20 @@ export const network = Type.Object(
         description: 'DNS servers for external names instead of the system’s, e.g. 10.0.0.2:53.',
       }),
     ),
+    proxy: Type.Optional(
+      Type.String({
+        minLength: 1,
+        writeOnly: true,
+        description: `HTTP proxy to providers, usually "\${HTTPS_PROXY}", with user name and password if it asks for them. Absent means none.`,
+      }),
+    ),
+    no_proxy: Type.Optional(
+      Type.Array(Type.String(), {
+        description: `Hosts reached without the proxy: names, with those below them, and addresses; several in one text are separated by commas, as in "\${NO_PROXY}".`,
+      }),
+    ),
   },
-  { ...closed, description: 'Name resolution of external addresses.' },
+  { ...closed, description: 'Name resolution of external addresses, and the proxy to providers.' },
 );
 
 export const callbacks = Type.Object(

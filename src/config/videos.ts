@@ -3,16 +3,17 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
+import { createHttpProxy } from '../core/http-proxy.ts';
 import { withoutEnd } from '../core/text.ts';
 import { createAddressPolicy } from '../net/address-policy.ts';
 import { checkUrl } from '../net/check-url.ts';
 import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
+import type { NetworkConfig } from './network.ts';
 import type {
   CallbacksConfig,
   EncryptionConfig,
   MirrorConfig,
-  NetworkConfig,
   NoticesConfig,
   S3Config,
   VideosConfig,
@@ -51,7 +52,23 @@ export function resolveNetwork(entry: NetworkEntry, report: ReportProblem): Netw
       report(`network.dns_servers[${index}]`, 'must be an address such as 10.0.0.2, 10.0.0.2:53 or [fd00::2]:53');
   }
   const withPort = (server: string) => (/:\d+$/.test(server) && !server.endsWith(']') ? server : `${server}:53`);
-  return { dnsServers: (entry.dns_servers ?? []).map(withPort) };
+  const { proxy: url, no_proxy: direct = [] } = entry;
+  if (url !== undefined && !isProxyUrl(url))
+    report('network.proxy', 'must be an http:// or https:// URL without a path, such as http://proxy.example:3128');
+  if (url === undefined && entry.no_proxy) report('network.no_proxy', 'is for network.proxy, which is not set');
+  return {
+    dnsServers: (entry.dns_servers ?? []).map(withPort),
+    proxy: url === undefined ? undefined : createHttpProxy(new Secret(url), direct.flatMap(listedHosts)),
+  };
+}
+
+function isProxyUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return /^https?:$/.test(url?.protocol ?? '') && url?.pathname === '/' && url.search === '' && url.hash === '';
+}
+
+function listedHosts(text: string): string[] {
+  return text.split(/[\s,]+/).filter((host) => host !== '');
 }
 
 /** Verifying libraries take what follows `whsec_` as base64, and all secrets that decode to nothing are the same. */

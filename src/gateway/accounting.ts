@@ -26,7 +26,7 @@ export interface AccountingOptions {
   store: Store;
   log: Logger;
   /** The current configuration. */
-  config(): Pick<Config, 'data' | 'usage' | 'allotments' | 'origin'>;
+  config(): Pick<Config, 'data' | 'network' | 'usage' | 'allotments' | 'origin'>;
   clock: Clock;
   journalDisk?: JournalDisk | undefined;
   /** Place of this process in its gateway, and its instance id; a sole process chooses one. */

@@ -16,7 +16,7 @@ import { providerTypes } from '../providers/index.ts';
 import type { Store } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { LocalServer } from './local-servers.ts';
-import type { ProviderState } from './provider-registry.ts';
+import type { ProviderState } from './provider-state.ts';
 import { needsRestart, type ReloadableParts } from './reloadable-parts.ts';
 import { readStoreFigures } from './telemetry.ts';
 

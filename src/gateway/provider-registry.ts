@@ -8,6 +8,7 @@ import { Cancellation } from '../core/cancellation.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { HttpProxy } from '../core/http-proxy.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Provider, ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';
@@ -27,20 +28,7 @@ import {
   testProvider,
   unlistedModel,
 } from './model-list.ts';
-
-export interface ProviderState {
-  id: string;
-  /** `unreachable`: it did not say which models it has. */
-  state: 'ready' | 'waiting' | 'unreachable';
-  /** Number of known models. */
-  models: number;
-  /** Environment variables, any of which enables it. */
-  waitingFor?: string[];
-  /** Reason for which it has no credentials, or the discovery of its models failed. */
-  problem?: string;
-  /** Source of its credentials, if it has an identity. */
-  credentials?: string;
-}
+import type { ProviderState } from './provider-state.ts';
 
 export interface ProviderRegistry extends ModelDirectory {
   states(): ProviderState[];
@@ -65,6 +53,7 @@ interface RegistryContext {
   /** Configured model names and aliases. */
   routes?: ConfiguredModels;
   clock?: Clock;
+  proxy?: HttpProxy | undefined;
   /** The types of providers there are; the gateway's own if absent. */
   types?: ProviderTypes;
   /** Facts about models; the bundled ones if absent. */
@@ -237,11 +226,12 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const { id, baseUrl, protocols, apiVersion, keepsResponses } = config;
-  const created = type.create({ id, baseUrl, protocols, apiVersion, keepsResponses, clock });
-  const provider = withKeptResponses(created, config);
+  const provider = withKeptResponses(
+    type.create({ id, baseUrl, protocols, apiVersion, keepsResponses, clock }),
+    config,
+  );
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
-  const { readKey = keyCredential } = type;
-  const keys = config.apiKeys.map((key) => readKey(key.reveal()));
+  const keys = config.apiKeys.map((key) => (type.readKey ?? keyCredential)(key.reveal()));
   const identity = identityOf(config, type, context);
   const credentials = createCredentials(identity ? [identity.value] : keys, clock.monotonic);
   const bundled = provider.models ?? bundledModels(config.id, type.catalog ?? type.id, known);
@@ -269,14 +259,14 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
 function identityOf(
   { id: provider, baseUrl = '', identity }: ReadyProvider,
   { identity: vendor, readKey }: ProviderType,
-  { clock, log }: RegistryContext,
+  { clock, log, proxy }: RegistryContext,
 ): OpeningIdentity | undefined {
   if (!identity || !vendor) return undefined;
   const onFailure = (problem: string) => log.warn({ provider, problem }, 'credentials not renewed');
-  return openLater(`${vendor} ${JSON.stringify(identity.settings)}`, async () => {
-    const { openIdentity } = await import('../identity/index.ts');
-    return openIdentity({ ...identity, vendor, baseUrl, readKey, clock, onFailure });
-  });
+  const settings = { ...identity, vendor, baseUrl, readKey, clock, proxy, onFailure };
+  return openLater(`${vendor} ${JSON.stringify(identity.settings)}`, async () =>
+    (await import('../identity/index.ts')).openIdentity(settings),
+  );
 }
 
 /** The provider, keeping responses or not as it is configured. */

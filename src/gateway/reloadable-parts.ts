@@ -35,8 +35,9 @@ export function createReloadableParts(options: ReloadablePartsOptions): PartsInU
   let now = assemble(config);
 
   function assemble(next: Config, before?: ReloadableParts): ReloadableParts {
-    const upstream = createUpstreamClient(next.server.deadlines, timer);
-    const context = { upstream, log, userAgent, routes: next.routing, clock, types };
+    const { proxy } = config.network;
+    const upstream = createUpstreamClient(next.server.deadlines, { timer, proxy });
+    const context = { upstream, log, userAgent, routes: next.routing, clock, types, proxy };
     const known = knownEntries(next.data);
     const models = createProviderRegistry(next.providers, { ...context, known }, before?.models);
     return { config: next, upstream, models };

@@ -5,7 +5,7 @@ import type { AskedCapture } from '../http/captures.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
 import type { UnknownModel } from '../routing/model-names.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
-import type { ProviderState } from './provider-registry.ts';
+import type { ProviderState } from './provider-state.ts';
 
 export interface RunningGateway {
   address: { host: string; port: number };

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config, UsageExportConfig } from '../config/resolved.ts';
 import { type Clock, every } from '../core/clock.ts';
 import { createS3Requests } from '../net/s3-requests.ts';
-import { createTrustedClient } from '../net/trusted-client.ts';
+import { createTrustedClient, type TrustedClientOptions } from '../net/trusted-client.ts';
 import type { Store } from '../store/store.ts';
 import { createExporter } from '../usage/export/exporter.ts';
 import { createFolderTarget } from '../usage/export/folder-target.ts';
@@ -16,7 +16,7 @@ export interface UsageExportOptions {
   store: Pick<Store, 'call'>;
   /** Instance id of this gateway. */
   instance: string;
-  config(): Pick<Config, 'usage'>;
+  config(): Pick<Config, 'usage' | 'network'>;
   clock: Clock;
   log: Pick<Logger, 'info' | 'warn'>;
 }
@@ -27,9 +27,9 @@ const INTERVAL_MS = 60_000;
 /** Returns how to end it; resolves when a run has ended. */
 export function startUsageExport(options: UsageExportOptions): () => Promise<void> {
   const { store, instance, config, clock, log } = options;
-  const settings = config().usage.export;
-  if (!settings) return async () => {};
-  const target = targetOf(settings, clock);
+  const { usage, network } = config();
+  if (!usage.export) return async () => {};
+  const target = targetOf(usage.export, { clock, proxy: network.proxy });
   const exporter = createExporter({ store, target, holder: instance, clock });
   let running: Promise<void> | undefined;
   const run = () => {
@@ -52,7 +52,7 @@ export function startUsageExport(options: UsageExportOptions): () => Promise<voi
   };
 }
 
-function targetOf(settings: UsageExportConfig, clock: Clock): ExportTarget {
+function targetOf(settings: UsageExportConfig, options: TrustedClientOptions & { clock: Clock }): ExportTarget {
   if (settings.type === 'folder') return createFolderTarget(settings.folder);
-  return createS3Target(createS3Requests(settings, clock.now), createTrustedClient({ clock }));
+  return createS3Target(createS3Requests(settings, options.clock.now), createTrustedClient(options));
 }

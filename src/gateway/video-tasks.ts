@@ -88,7 +88,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
   });
   const clients = {
     guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca, clock }),
-    trusted: createTrustedClient({ clock }),
+    trusted: createTrustedClient({ clock, proxy: config.network.proxy }),
   };
   const mirror = createMirror({
     folder: config.data,

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { HttpProxy } from '../core/http-proxy.ts';
 import { isObject, type Json, parseObject } from '../core/json/json.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { FetchFailure } from '../net/fetch-failure.ts';
@@ -18,6 +19,8 @@ export interface ServerQuestion {
   timeoutMs?: number;
   signal: AbortSignal;
   clock: Clock;
+  /** For a server outside of the platform. */
+  proxy?: HttpProxy | undefined;
   /** Hosts that may be asked by plain http, besides those of this machine. */
   plainHosts?: readonly string[];
 }
@@ -36,9 +39,9 @@ const ERROR_NAME = /^[A-Za-z][A-Za-z_]{0,39}$/;
 
 /** Throws `unavailable` with the reason if there is no answer; its status is not looked at. */
 export async function ask(question: ServerQuestion): Promise<ServerReply> {
-  const { server, url, method = 'GET', headers, body, timeoutMs = TIMEOUT_MS, signal, clock } = question;
+  const { server, url, method = 'GET', headers, body, timeoutMs = TIMEOUT_MS, signal, clock, proxy } = question;
   assertTrusted(question);
-  const client = createTrustedClient({ clock });
+  const client = createTrustedClient({ clock, proxy });
   try {
     const response = await client.request(url, {
       method,

@@ -91,12 +91,12 @@ interface EntraQuestion {
 }
 
 async function askEntra(context: IdentityContext, { cloud, tenant, client, proof, signal }: EntraQuestion) {
-  const { variable, clock } = context;
+  const { variable, clock, proxy } = context;
   if (!TENANT.test(tenant)) throw notSetUp('the tenant of Microsoft Entra is none');
   const host = withoutEnd(variable('AZURE_AUTHORITY_HOST') ?? cloud.authority, '/');
   const url = `${/^https?:\/\//.test(host) ? host : `https://${host}`}/${tenant}/oauth2/v2.0/token`;
   const body = formText({ grant_type: 'client_credentials', client_id: client, scope: cloud.scope, ...proof });
-  const reply = await ask({ server: SERVER, url, method: 'POST', headers: FORM_HEADERS, body, signal, clock });
+  const reply = await ask({ server: SERVER, url, method: 'POST', headers: FORM_HEADERS, body, signal, clock, proxy });
   return bearerToken(tokenOf(jsonOf(reply, SERVER), SERVER, clock.now()), SERVER);
 }
 

@@ -3,6 +3,7 @@
 import { type Clock, systemClock } from '../core/clock.ts';
 import type { CredentialValue, Identity, IdentityStatus, IdentityVendor, SentCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { HttpProxy } from '../core/http-proxy.ts';
 import { Secret } from '../security/secret.ts';
 import { createRenewal } from '../transport/token-source.ts';
 import { IdentityProblem, notSetUp } from './ask.ts';
@@ -18,12 +19,13 @@ interface IdentityOptions {
   /** Forms of a key of the provider type. */
   readKey?(text: string): CredentialValue;
   clock?: Clock | undefined;
+  proxy?: HttpProxy | undefined;
   /** Called after each failure, also while an older credential is still used. */
   onFailure?(problem: string): void;
 }
 
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { vendor, settings, lookUp, clock = systemClock, onFailure } = options;
+  const { vendor, settings, lookUp, clock = systemClock, proxy, onFailure } = options;
   const context: IdentityContext = {
     choice: typeof settings === 'string' ? settings : undefined,
     settings: typeof settings === 'string' ? {} : revealed(settings),
@@ -35,6 +37,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     baseUrl: options.baseUrl,
     readKey: options.readKey,
     clock,
+    proxy,
   };
   const find = await finderOf(vendor, context);
   let status: IdentityStatus = {};

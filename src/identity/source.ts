@@ -3,6 +3,7 @@
 import { homedir } from 'node:os';
 import type { Clock } from '../core/clock.ts';
 import type { CredentialValue, SentCredential } from '../core/credential.ts';
+import type { HttpProxy } from '../core/http-proxy.ts';
 import { readSecretFile } from '../security/secret-file.ts';
 import type { Issued } from '../transport/token-source.ts';
 import { notSetUp } from './ask.ts';
@@ -16,6 +17,8 @@ export interface IdentityContext {
   baseUrl: string;
   readKey: ((text: string) => CredentialValue) | undefined;
   clock: Clock;
+  /** On the way to servers outside of the platform. */
+  proxy: HttpProxy | undefined;
 }
 
 export type IssuedCredential = Issued<SentCredential>;

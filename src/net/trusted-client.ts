@@ -4,8 +4,10 @@
  */
 
 import type { Readable } from 'node:stream';
+import type buildConnector from 'undici/lib/core/connect.js';
 import type Agent from 'undici/lib/dispatcher/agent.js';
 import { type Clock, startTimeout, systemClock } from '../core/clock.ts';
+import type { HttpProxy } from '../core/http-proxy.ts';
 import { toFetchFailure } from './fetch-failure.ts';
 
 export interface TrustedRequest {
@@ -33,8 +35,20 @@ export interface TrustedClient {
   close(): Promise<void>;
 }
 
-export function createTrustedClient({ clock = systemClock }: { clock?: Clock } = {}): TrustedClient {
-  let opened: Promise<Agent> | undefined;
+export interface TrustedClientOptions {
+  clock?: Clock;
+  proxy?: HttpProxy | undefined;
+}
+
+export function createTrustedClient({ clock = systemClock, proxy }: TrustedClientOptions = {}): TrustedClient {
+  const agents = new Map<HttpProxy | undefined, Promise<Agent>>();
+
+  function agentFor(url: URL): Promise<Agent> {
+    const way = proxy?.serves(hostOf(url), portOf(url)) ? proxy : undefined;
+    const agent = agents.get(way) ?? openAgent(way, clock);
+    agents.set(way, agent);
+    return agent;
+  }
 
   async function request(text: string, { method, headers, body, ...bounds }: TrustedRequest): Promise<TrustedResponse> {
     const url = new URL(text);
@@ -45,9 +59,8 @@ export function createTrustedClient({ clock = systemClock }: { clock?: Clock } =
     try {
       const sent = { 'user-agent': 'polygate', ...headers };
       const path = url.pathname + url.search;
-      opened ??= openAgent();
       const { default: requestOf } = await import('undici/lib/api/api-request.js');
-      const response = await requestOf.call(await opened, {
+      const response = await requestOf.call(await agentFor(url), {
         origin: url.origin,
         path,
         method,
@@ -70,19 +83,61 @@ export function createTrustedClient({ clock = systemClock }: { clock?: Clock } =
     }
   }
 
-  return { request, close: async () => (await opened)?.destroy() };
+  return {
+    request,
+    async close() {
+      for (const agent of agents.values()) await (await agent).destroy();
+    },
+  };
 }
 
 /** Loaded with the first request, because undici takes 10 MB. */
-async function openAgent(): Promise<Agent> {
+async function openAgent(proxy: HttpProxy | undefined, clock: Clock): Promise<Agent> {
   const { default: Agent } = await import('undici/lib/dispatcher/agent.js');
   return new Agent({
-    connect: { timeout: 10_000 },
+    connect: proxy ? await connectorThrough(proxy, clock) : CONNECT_OPTIONS,
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 10_000,
     allowH2: false,
   });
+}
+
+const CONNECT_OPTIONS = { timeout: 10_000, allowH2: false };
+
+/** Connector of undici through a proxy. Undici's own agent for proxies needs all of undici. */
+async function connectorThrough(proxy: HttpProxy, clock: Clock): Promise<buildConnector.connector> {
+  const { default: buildConnector } = await import('undici/lib/core/connect.js');
+  const { openTunnel } = await import('../core/proxy-tunnel.ts');
+  const connect = buildConnector(CONNECT_OPTIONS);
+  const way = new URL(proxy.url.reveal());
+  const { protocol, hostname, host } = way;
+  return (target, callback) => {
+    connect({ protocol, hostname, host, port: String(portOf(way)) }, (error, socket) => {
+      if (error) return callback(error, null);
+      const cancel = clock.after(CONNECT_OPTIONS.timeout, () => socket.destroy());
+      openTunnel(socket, { hostname: hostOf(target), port: portOf(target) }, proxy).then(
+        () => {
+          cancel();
+          if (target.protocol === 'https:') connect({ ...target, httpSocket: socket }, callback);
+          else callback(null, socket);
+        },
+        (problem) => {
+          cancel();
+          socket.destroy();
+          callback(problem, null);
+        },
+      );
+    });
+  };
+}
+
+function hostOf({ hostname }: { hostname: string }): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function portOf({ protocol, port }: { protocol: string; port: string }): number {
+  return Number(port || (protocol === 'https:' ? 443 : 80));
 }
 
 async function* mapBodyErrors(body: AsyncIterable<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {

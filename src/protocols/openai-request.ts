@@ -1,6 +1,5 @@
 /** Parts of a request that OpenAI's protocols have in common: keys of clients, reasoning effort, output format, tool choice, and what models refuse. */
 
-import { isForced } from '../core/allowed-tools.ts';
 import type { ChatRequest, Effort, ToolChoice } from '../core/chat.ts';
 import { EFFORTS, effortOf, nearestEffort } from '../core/effort.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -9,6 +8,7 @@ import type { Json } from '../core/json/json.ts';
 import { describedSchema, toDialect, withItems } from '../core/json/schema.ts';
 import { formatSchemaField, type SchemaBudget } from '../core/json/schema-budget.ts';
 import type { ModelRules } from '../core/model.ts';
+import { isForced } from '../core/tools.ts';
 import { strictSchema } from './openai-strict-schema.ts';
 
 const DEFAULT_OUTPUT_TOKENS = 65_536;

@@ -2,6 +2,7 @@
 
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { HttpProxy } from '../core/http-proxy.ts';
 import type { LocalUpstream } from '../core/provider.ts';
 import { createDeadlineTimer, type Deadline, type DeadlineTimer } from './deadlines.ts';
 import type { UpstreamConnection } from './http1/connection.ts';
@@ -55,11 +56,16 @@ export interface UpstreamClient {
   close(): Promise<void>;
 }
 
+export interface UpstreamClientOptions {
+  timer?: DeadlineTimer;
+  proxy?: HttpProxy | undefined;
+}
+
 export function createUpstreamClient(
   deadlines: Deadlines,
-  timer: DeadlineTimer = createDeadlineTimer(systemClock),
+  { timer = createDeadlineTimer(systemClock), proxy }: UpstreamClientOptions = {},
 ): UpstreamClient {
-  const connections = new UpstreamConnections(timer, deadlines.connect);
+  const connections = new UpstreamConnections(timer, deadlines.connect, proxy);
   return {
     send: (request, receiver) => supervise(request, receiver, { deadlines, timer, connections }),
     close: () => connections.close(),

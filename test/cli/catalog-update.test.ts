@@ -212,7 +212,7 @@ test('a source that fails, sends something else or leads elsewhere changes nothi
   const cases: [string, RegExp][] = [
     [await source(context, { status: 500, text: '' }), /answered with 500/],
     [await source(context, { text: '<html>' }), /gives no facts about models/],
-    [await source(context, { status: 302, text: '' }), /is not reached/],
+    [await source(context, { status: 302, text: '' }), /answered with 302/],
     ['http://127.0.0.1:1/x', /is not reached/],
     ['http://catalog.example/x', /Only https addresses/],
     ['missing.json', /missing\.json/],

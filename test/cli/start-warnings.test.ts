@@ -29,8 +29,13 @@ test('a gateway that runs as root unnecessarily warns', () => {
 test('a proxy that is set in the environment, and is not used, warns', () => {
   const user: Machine = { ...ROOT, uid: 1000 };
   const [warning, ...others] = startWarnings(configOf(''), { ...user, proxyVariable: 'https_proxy' });
-  assert.equal(warning, 'https_proxy is set, and is not used: the gateway connects to providers itself.');
+  assert.equal(
+    warning,
+    `https_proxy is set, and is not used: with network: { proxy: "\${https_proxy}" } in the configuration file, the gateway connects to providers through it.`,
+  );
+  const used = configOf('network: { proxy: "http://proxy.example:3128" }');
   assert.deepEqual([others, startWarnings(configOf(''), user)], [[], []]);
+  assert.deepEqual(startWarnings(used, { ...user, proxyVariable: 'https_proxy' }), []);
 });
 
 test('a provider at the address of the gateway warns, by its default or by its base_url', () => {

@@ -320,6 +320,21 @@ callbacks: { allow_cidrs: [10.0.0.0/8, 10.0.0.0/99], deny_cidrs: [999.0.0.0/8] }
     ],
   },
   {
+    about: 'a proxy of another protocol',
+    text: 'network: { proxy: "socks5://user:of-the-proxy@p:1080" }',
+    faults: ['1: network.proxy: must be an http:// or https:// URL without a path, such as http://proxy.example:3128'],
+  },
+  {
+    about: 'a proxy with a path',
+    text: 'network: { proxy: "http://proxy.example/path" }',
+    faults: ['1: network.proxy: must be an http:// or https:// URL without a path, such as http://proxy.example:3128'],
+  },
+  {
+    about: 'hosts that are reached without a proxy, and no proxy',
+    text: 'network: { no_proxy: [vllm.internal] }',
+    faults: ['1: network.no_proxy: is for network.proxy, which is not set'],
+  },
+  {
     about: 'two keys of one text, of which only one could be used',
     text: 'keys:\n  - { name: a, key: 0123456789abcdef }\n  - { name: b, key: 0123456789abcdef }',
     faults: ['3: keys[1].key: is that of another key, "a"'],

@@ -38,6 +38,16 @@ videos:
     assert.ok(!JSON.stringify(videos).includes('secret-of-the-store'));
   });
 
+  test('a proxy is a secret, and the hosts without it are a list, or several in one text', () => {
+    const { network } = configOf(`
+network: { proxy: "http://user:of-the-proxy@proxy.example:3128", no_proxy: [vllm.internal, ".corp.example, 10.0.0.2"] }
+`);
+    assert.equal(network.proxy?.url.reveal(), 'http://user:of-the-proxy@proxy.example:3128');
+    assert.deepEqual(network.proxy.direct, ['vllm.internal', '.corp.example', '10.0.0.2']);
+    assert.ok(!JSON.stringify(network).includes('of-the-proxy'));
+    assert.equal(configOf('').network.proxy, undefined);
+  });
+
   test('notices have shares in order, and an address that is a secret', () => {
     const { notices } = configOf(`
 callbacks: { secret: whsec_0123456789abcdef }

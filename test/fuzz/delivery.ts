@@ -9,7 +9,7 @@ import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
 import type { EncoderOptions } from '../../src/core/operation.ts';
 import type { Protocol, UpstreamProtocol } from '../../src/core/protocol.ts';
 import type { Provider } from '../../src/core/provider.ts';
-import { toolKey } from '../../src/core/tool-name.ts';
+import { toolKey } from '../../src/core/tools.ts';
 import type { Plan } from '../../src/inference/request/planned-request.ts';
 import { createResponseAssembler } from '../../src/inference/response/assembler.ts';
 import type { ResponseContext } from '../../src/inference/response/context.ts';

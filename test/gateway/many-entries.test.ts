@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/resolved.ts';
-import { systemClock } from '../../src/core/clock.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../../src/gateway/provider-registry.ts';
 import { type KeyStore, openKeyStore } from '../../src/keys/store.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
@@ -14,7 +13,6 @@ import { candidatesFor } from '../../src/routing/candidates.ts';
 import { unknownModels } from '../../src/routing/model-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
 import { createUpstreamClient } from '../../src/transport/upstream-client.ts';
 import { useStore } from '../store/reusable-store.ts';
 
@@ -52,7 +50,7 @@ function configOf(text: string): Config {
 
 function registryOf(config: Config): ProviderRegistry {
   return createProviderRegistry(config.providers, {
-    upstream: createUpstreamClient(config.server.deadlines, createDeadlineTimer(systemClock)),
+    upstream: createUpstreamClient(config.server.deadlines),
     log: createLog({ write: () => undefined }, 'error'),
     userAgent: 'test',
     routes: config.routing,

@@ -33,7 +33,7 @@ before(async () => {
   const endpoints = '[{ provider: one, model: m }, { provider: two, model: m, priority: 1 }]';
   const yaml = `providers: { one: ${providerEntry(one, 'chat')}, two: ${providerEntry(two, 'messages')} }\nmodels: { house/m: { endpoints: ${endpoints} } }`;
   const { providers, routing, server } = parseConfig(yaml, { environment: {}, known: providerTypes });
-  upstream = createUpstreamClient(server.deadlines, timer);
+  upstream = createUpstreamClient(server.deadlines, { timer });
   const log = pino({ level: 'silent' });
   models = createProviderRegistry(providers, { upstream, log, userAgent: 'test', routes: routing });
 });

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { CallPart, ChatRequest, Tool } from '../../src/core/chat.ts';
-import { type ToolName, toolKey } from '../../src/core/tool-name.ts';
+import type { ToolName } from '../../src/core/tool-name.ts';
+import { toolKey } from '../../src/core/tools.ts';
 import { renameTools, restoreName } from '../../src/inference/request/tool-names.ts';
 
 const ACCEPTED = /^[a-zA-Z0-9_-]{1,64}$/;

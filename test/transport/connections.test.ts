@@ -383,7 +383,7 @@ const LONG_IDLE_MS = 1100;
 /** A client in whose time a request meets the end of its connection at once, unless the test moves the clock. */
 function stillClient(context: TestContext): { client: UpstreamClient; clock: ManualClock } {
   const clock = createManualClock(0);
-  const client = createUpstreamClient(DEADLINES, createDeadlineTimer(clock));
+  const client = createUpstreamClient(DEADLINES, { timer: createDeadlineTimer(clock) });
   context.after(() => client.close());
   return { client, clock };
 }

@@ -86,7 +86,7 @@ async function askSts(
   context: IdentityContext,
   { form, region: own, signal, keys }: StsQuestion,
 ): Promise<IssuedCredential> {
-  const { variable, clock, baseUrl } = context;
+  const { variable, clock, proxy, baseUrl } = context;
   const named = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION') ?? own;
   const region = named ?? regionIn(baseUrl);
   if (region !== undefined && !REGION.test(region)) throw notSetUp('the region of AWS is none');
@@ -105,6 +105,7 @@ async function askSts(
       body: form,
       signal,
       clock,
+      proxy,
     });
   const first = await send(clock.now());
   const offset = first.status === 200 ? undefined : clockOffsetOf(refusalOf(first), clock.now());

@@ -92,13 +92,13 @@ async function userToken(file: Json, context: FileContext, signal: AbortSignal):
     refresh_token: needed(file, 'refresh_token', context),
   });
   const url = optional(file, 'token_uri') ?? TOKEN_URI;
-  const { clock } = context;
-  const reply = await ask({ server: OAUTH, url, method: 'POST', headers: FORM_HEADERS, body, signal, clock });
+  const { clock, proxy } = context;
+  const reply = await ask({ server: OAUTH, url, method: 'POST', headers: FORM_HEADERS, body, signal, clock, proxy });
   return tokenOf(jsonOf(reply, OAUTH), OAUTH, clock.now());
 }
 
 async function externalToken(file: Json, context: FileContext, signal: AbortSignal): Promise<PlainToken> {
-  const { clock } = context;
+  const { clock, proxy } = context;
   const clientId = optional(file, 'client_id');
   const project = optional(file, 'workforce_pool_user_project');
   const body = formText({
@@ -119,6 +119,7 @@ async function externalToken(file: Json, context: FileContext, signal: AbortSign
     body,
     signal,
     clock,
+    proxy,
   });
   const exchanged = tokenOf(jsonOf(reply, EXCHANGE), EXCHANGE, clock.now());
   if (file.service_account_impersonation_url === undefined) return exchanged;
@@ -135,9 +136,10 @@ async function subjectToken(source: Json, context: FileContext, signal: AbortSig
   let text: string;
   if (typeof source.file === 'string') text = readIdentityFile(source.file);
   else {
-    const { clock } = context;
+    const { clock, proxy } = context;
     const headers = isObject(source.headers) ? textsOf(source.headers) : {};
-    const reply = await ask({ server: SUBJECT, url: source.url, headers, signal, clock, plainHosts: METADATA_HOSTS });
+    const plainHosts = METADATA_HOSTS;
+    const reply = await ask({ server: SUBJECT, url: source.url, headers, signal, clock, proxy, plainHosts });
     if (reply.status !== 200) throw unavailable(`${SUBJECT} refused with status ${reply.status}`);
     text = reply.text;
   }
@@ -149,7 +151,7 @@ async function subjectToken(source: Json, context: FileContext, signal: AbortSig
 
 /** The token of a service account that another account acts as. */
 async function actAs(file: Json, context: FileContext, token: string, signal: AbortSignal): Promise<PlainToken> {
-  const { clock } = context;
+  const { clock, proxy } = context;
   const lifetime = Number(file.service_account_impersonation?.token_lifetime_seconds ?? LIFETIME_SECONDS);
   const delegates = Array.isArray(file.delegates) ? file.delegates : undefined;
   const reply = await ask({
@@ -160,6 +162,7 @@ async function actAs(file: Json, context: FileContext, token: string, signal: Ab
     body: JSON.stringify({ delegates, scope: [SCOPE], lifetime: `${lifetime}s` }),
     signal,
     clock,
+    proxy,
   });
   const body = jsonOf(reply, IMPERSONATION);
   const expiresAt = Date.parse(textMember(body, 'expireTime', IMPERSONATION));

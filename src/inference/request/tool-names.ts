@@ -2,7 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import type { ChatEvent, ChatRequest, Part, Tool } from '../../core/chat.ts';
-import { type ToolName, toolKey } from '../../core/tool-name.ts';
+import type { ToolName } from '../../core/tool-name.ts';
+import { toolKey } from '../../core/tools.ts';
 
 /** Maximum length of a tool name in every protocol. */
 const MAX_NAME_CHARACTERS = 64;

@@ -6,7 +6,7 @@
 
 import type { ChatEvent, ChatRequest, ResponseFormat } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { toolKey } from '../../core/tool-name.ts';
+import { toolKey } from '../../core/tools.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { createAnswerReader, createInputReader, type InputReader } from './input-reader.ts';
 

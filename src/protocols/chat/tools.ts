@@ -1,6 +1,5 @@
 /** Tool definitions and choices, in both directions. */
 
-import { allowedTools, isForced } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -9,6 +8,7 @@ import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { ToolName } from '../../core/tool-name.ts';
+import { allowedTools, isForced } from '../../core/tools.ts';
 import { encodeChoiceMode } from '../openai-request.ts';
 import { functionParameters, strictSchema } from '../openai-strict-schema.ts';
 import { decodeCache } from './media.ts';

@@ -1,12 +1,12 @@
 /** Tools, tool choice and output format for Converse. */
 
-import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../core/chat.ts';
 import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { describedSchema, type SchemaDialect, toDialect } from '../../core/json/schema.ts';
 import { formatSchemaField, type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
+import { allowedTools } from '../../core/tools.ts';
 import type { ModelFamily } from './families.ts';
 
 /** Name of the tool that stands for the answer of a model that is only bound to schemas by tools. */

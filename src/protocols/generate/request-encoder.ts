@@ -1,6 +1,5 @@
 /** Request encoder of generateContent. */
 
-import { isForced } from '../../core/allowed-tools.ts';
 import type { ChatRequest, MediaPart, Part, ToolChoice, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -10,6 +9,7 @@ import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../
 import { unsupportedTurnDetails, withInner } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
+import { isForced } from '../../core/tools.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
 import { encodeContents } from './content-encoder.ts';
 import { encodeReasoning } from './reasoning.ts';

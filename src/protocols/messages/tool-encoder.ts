@@ -1,12 +1,12 @@
 /** Tools, tool choice and output format for an upstream of the messages protocol. */
 
-import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { describedSchema, type SchemaDialect, toDialect } from '../../core/json/schema.ts';
 import { formatSchemaField, type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
+import { allowedTools } from '../../core/tools.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
 import { encodeMark } from './cache.ts';
 import { NEWEST } from './rules.ts';

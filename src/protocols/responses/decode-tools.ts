@@ -4,7 +4,8 @@ import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { MAX_NAME_CHARACTERS, shortened } from '../../core/lengths.ts';
-import { type ToolName, toolKey } from '../../core/tool-name.ts';
+import type { ToolName } from '../../core/tool-name.ts';
+import { toolKey } from '../../core/tools.ts';
 import { builtInTool } from './built-in-calls.ts';
 import { isWebSearch } from './tool-schema.ts';
 

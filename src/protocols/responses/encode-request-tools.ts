@@ -1,6 +1,5 @@
 /** Tools and tool choice of a request for an upstream: flat, without the inner objects of chat completions. */
 
-import { allowedTools, isForced } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool } from '../../core/chat.ts';
 import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
@@ -8,6 +7,7 @@ import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { defined } from '../../core/plain-objects.ts';
+import { allowedTools, isForced } from '../../core/tools.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
 import { encodeChoiceMode } from '../openai-request.ts';
 import { functionParameters, strictSchema } from '../openai-strict-schema.ts';

@@ -5,22 +5,11 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Fields } from '../../core/fields.ts';
 import type { Linked } from '../../core/linked-list.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
-import type { OnRead } from '../../http1/shared-reads.ts';
 import type { Deadline, DeadlineTimer } from '../deadlines.ts';
 import type { Trailers, Transport, TransportEvents, TransportRequest } from '../transport.ts';
-import { requestHead } from './head.ts';
+import { bodySize, bodySlices, requestHead } from './head.ts';
+import type { Origin, SocketEvents } from './origin.ts';
 import { type ResponseEvents, ResponseParser } from './response-parser.ts';
-
-/** Server of an upstream. */
-export interface Origin {
-  /** Value of the header `host`. */
-  host: string;
-  hostname: string;
-  port: number;
-  isSecure: boolean;
-  /** TLS session to resume. */
-  session?: Buffer | undefined;
-}
 
 export interface UpstreamConnectionOptions {
   /** Milliseconds. */
@@ -28,7 +17,7 @@ export interface UpstreamConnectionOptions {
   timer: DeadlineTimer;
   /** Whether it is closed after one request. */
   isSingle: boolean;
-  openSocket(onRead: OnRead): Socket;
+  openSocket(events: SocketEvents): Socket;
   /** Why a socket is not connected in time, for the log. */
   lateCause(socket: Socket): string;
   /** Called after a response, if another request may follow, before its receiver is told. */
@@ -42,7 +31,6 @@ export interface UpstreamConnectionOptions {
 const MAX_COPIED_BYTES = 16 * 1024;
 /** Bytes of a body from which no more is written in a turn of the event loop: to copy and encrypt a large one would keep other requests waiting. */
 const TURN_BYTES = 512 * 1024;
-const SLICE_BYTES = 256 * 1024;
 /** Shortest idle timeout that servers are taken to have: a connection that they close earlier is closed for another reason. */
 export const MIN_IDLE_TIMEOUT_MS = 1000;
 /** Added to the time of a way there and back: a busy server may close the connection before it reads the request. */
@@ -61,7 +49,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   idleMs: number | undefined;
   readonly #origin: Origin;
   readonly #options: UpstreamConnectionOptions;
-  readonly #socket: Socket;
+  #socket: Socket;
   readonly #parser = new ResponseParser(this);
   readonly #connecting: Deadline;
   #isConnected = false;
@@ -83,18 +71,15 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   constructor(origin: Origin, options: UpstreamConnectionOptions) {
     this.#origin = origin;
     this.#options = options;
-    this.#socket = options.openSocket((bytes) => this.#read(bytes));
+    this.#socket = options.openSocket({
+      read: (bytes) => this.#read(bytes),
+      replaced: (socket) => this.#listen(socket),
+      connected: () => this.#connected(),
+    });
     this.#connecting = options.timer.watch(() => this.#lose(notConnected(new Error(options.lateCause(this.#socket)))));
     this.#connecting.in(options.connectTimeout);
     this.#openedAt = options.timer.now();
-    this.#socket
-      .once(origin.isSecure ? 'secureConnect' : 'connect', () => this.#connected())
-      .on('end', () => this.#ended())
-      .on('error', (error) => this.#broke(error))
-      .once('close', () => {
-        this.#broke(new Error('The connection was closed.'));
-        options.onClosed(this);
-      });
+    this.#listen(this.#socket);
   }
 
   get isClosed(): boolean {
@@ -113,9 +98,8 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     this.#hasAnswer = false;
     this.#parser.start();
     try {
-      const { isSingle } = this.#options;
-      const target = { method, path, host: this.#origin.host, isLast: isSingle };
-      this.#unsent = { head: requestHead(target, headers, body && sizeOf(body)), body };
+      const target = { method, path, host: this.#origin.host, isLast: this.#options.isSingle };
+      this.#unsent = { head: requestHead(target, headers, body && bodySize(body)), body };
     } catch (error) {
       // The receiver has no exchange yet.
       queueMicrotask(() => this.#lose(error));
@@ -168,6 +152,18 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     return !this.#isWriting;
   }
 
+  #listen(socket: Socket): void {
+    this.#socket = socket;
+    socket
+      .on('end', () => this.#ended())
+      .on('error', (error) => this.#broke(error))
+      .once('close', () => {
+        if (socket !== this.#socket) return;
+        this.#broke(new Error('The connection was closed.'));
+        this.#options.onClosed(this);
+      });
+  }
+
   #connected(): void {
     this.#connecting.cancel();
     this.#isConnected = true;
@@ -184,12 +180,12 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     // The receiver may have aborted.
     if (!this.#events) return;
     const pieces = Buffer.isBuffer(body) ? [body] : body;
-    if (head.length + sizeOf(body) <= MAX_COPIED_BYTES) {
+    if (head.length + bodySize(body) <= MAX_COPIED_BYTES) {
       const text = pieces.reduce((text, piece) => text + piece.toString('latin1'), head);
       this.#socket.write(text, 'latin1');
       return;
     }
-    this.#rest = slicesOf(pieces);
+    this.#rest = bodySlices(pieces);
     this.#socket.cork();
     this.#socket.write(head, 'latin1');
     this.#writeTurn();
@@ -285,15 +281,3 @@ const notConnected = (cause: Error) =>
 const EXPIRED = 'The upstream closed a kept connection as a request came.';
 const CLOSED_BY_SERVER = new Set(['ECONNRESET', 'EPIPE']);
 const NO_PIECES: readonly Buffer[] = [];
-
-function sizeOf(body: OutgoingBody): number {
-  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
-}
-
-function slicesOf(pieces: readonly Buffer[]): Buffer[] {
-  const slices: Buffer[] = [];
-  for (const piece of pieces)
-    for (let start = 0; start < piece.length; start += SLICE_BYTES)
-      slices.push(piece.subarray(start, start + SLICE_BYTES));
-  return slices;
-}

@@ -2,12 +2,14 @@
 
 import { lookup } from 'node:dns';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { systemClock } from '../../core/clock.ts';
+import type { HttpProxy } from '../../core/http-proxy.ts';
 import { LinkedList } from '../../core/linked-list.ts';
-import { type OnRead, sharedReads } from '../../http1/shared-reads.ts';
+import { readShared, sharedReads } from '../../http1/shared-reads.ts';
 import type { DeadlineTimer } from '../deadlines.ts';
-import { MIN_IDLE_TIMEOUT_MS, type Origin, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
+import { MIN_IDLE_TIMEOUT_MS, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
+import type { Origin, SocketEvents } from './origin.ts';
 
 /** Time for which an idle connection is kept, unless its server names another one (`Keep-Alive: timeout`). */
 const DEFAULT_IDLE_TIMEOUT_MS = 10_000;
@@ -29,6 +31,8 @@ interface UpstreamServer extends Origin {
   idle: UpstreamConnection[];
   /** Milliseconds after which it has closed an idle connection; `Infinity` as long as it seems to close none. */
   keepsMs: number;
+  /** Proxy on the way to it. */
+  proxy: HttpProxy | undefined;
   /** Whether the server was dropped, so that its connections are not kept any more. */
   isForgotten: boolean;
 }
@@ -43,6 +47,7 @@ export interface UrlTarget {
 export class UpstreamConnections {
   readonly #timer: DeadlineTimer;
   readonly #connectTimeout: number;
+  readonly #proxy: HttpProxy | undefined;
   readonly #servers = new Map<string, UpstreamServer>();
   readonly #targets = new Map<string, UrlTarget>();
   readonly #open = new LinkedList<UpstreamConnection>();
@@ -54,9 +59,10 @@ export class UpstreamConnections {
   #isClosed = false;
 
   /** `connectTimeout` in milliseconds. */
-  constructor(timer: DeadlineTimer, connectTimeout: number) {
+  constructor(timer: DeadlineTimer, connectTimeout: number, proxy?: HttpProxy) {
     this.#timer = timer;
     this.#connectTimeout = connectTimeout;
+    this.#proxy = proxy;
   }
 
   /** Throws for a text that is no URL of HTTP. */
@@ -69,12 +75,14 @@ export class UpstreamConnections {
     let server = this.#servers.get(origin);
     if (!server) {
       const isSecure = protocol === 'https:';
-      const name = hostname.replace(/^\[(.*)\]$/, '$1');
+      const name = withoutBrackets(hostname);
+      const number = Number(port || (isSecure ? 443 : 80));
       server = {
         host,
         hostname: name,
-        port: Number(port || (isSecure ? 443 : 80)),
+        port: number,
         isSecure,
+        proxy: this.#proxy?.serves(name, number) ? this.#proxy : undefined,
         idle: [],
         keepsMs: Number.POSITIVE_INFINITY,
         isForgotten: false,
@@ -97,7 +105,7 @@ export class UpstreamConnections {
       timer: this.#timer,
       connectTimeout: this.#connectTimeout,
       isSingle,
-      openSocket: (onRead) => openSocket(server, onRead),
+      openSocket: (events) => openSocket(server, events),
       lateCause: (socket) => lateCause(server, socket),
       onIdle: (connection, seconds) => this.#keep(server, connection, seconds),
       onExpired: (connection) => noteExpiry(server, connection),
@@ -211,18 +219,50 @@ function oldestIdle({ idle }: UpstreamServer): UpstreamConnection | undefined {
   return idle[0];
 }
 
-function openSocket(origin: Origin, onRead: OnRead): Socket {
-  const { hostname: host, port, isSecure, session } = origin;
-  const options = { host, port, lookup: lookupOnce, onread: sharedReads(onRead) };
-  if (!isSecure) return withoutDelay(connect(options));
-  const socket = connectTls({ ...options, servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'], session });
+function openSocket(server: UpstreamServer, events: SocketEvents): Socket {
+  const { hostname: host, port, isSecure, proxy } = server;
+  if (proxy) return openThrough(proxy, server, events);
+  const options = { host, port, lookup: lookupOnce, onread: sharedReads(events.read) };
+  if (isSecure) return encrypt(server, options, events);
+  return withoutDelay(connect(options, events.connected));
+}
+
+function openThrough(proxy: HttpProxy, server: UpstreamServer, events: SocketEvents): Socket {
+  const socket = connectProxy(proxy, () => {
+    import('../../core/proxy-tunnel.ts')
+      .then(({ openTunnel }) => openTunnel(socket, server, proxy))
+      .then(() => {
+        if (socket.destroyed) return;
+        const inner = server.isSecure ? encrypt(server, { socket }, events) : socket;
+        readShared(inner, events.read);
+        if (server.isSecure) events.replaced(inner);
+        else events.connected();
+      })
+      .catch((error) => socket.destroy(error));
+  });
+  return socket;
+}
+
+function connectProxy({ url }: HttpProxy, onConnected: () => void): Socket {
+  const { protocol, hostname, port } = new URL(url.reveal());
+  const host = withoutBrackets(hostname);
+  if (protocol === 'http:') return withoutDelay(connect({ host, port: Number(port || 80) }, onConnected));
+  const options = { host, port: Number(port || 443), servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'] };
+  return withoutDelay(connectTls(options, onConnected));
+}
+
+function encrypt(origin: Origin, options: ConnectionOptions, { connected }: SocketEvents): Socket {
+  const { hostname, session } = origin;
+  const servername = isIP(hostname) ? '' : hostname;
+  const socket = connectTls({ ...options, servername, ALPNProtocols: ['http/1.1'], session }, connected);
   socket.on('session', (resumable) => {
     origin.session = resumable;
   });
   return withoutDelay(socket);
 }
 
-function lateCause({ hostname }: Origin, { connecting }: Socket): string {
+function lateCause({ hostname, proxy }: UpstreamServer, { connecting }: Socket): string {
+  if (proxy) return 'No connection through the proxy was made in time.';
   if (lookups.has(hostname)) return `The addresses of ${hostname} were not found in time.`;
   return connecting ? 'No TCP connection was made in time.' : 'The TLS handshake did not end in time.';
 }
@@ -250,4 +290,8 @@ const lookupOnce: LookupFunction = (name, options, callback) => {
 
 function withoutDelay(socket: Socket): Socket {
   return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
+}
+
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
 }

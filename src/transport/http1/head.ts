@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Fields } from '../../core/fields.ts';
-import { FRAMING_HEADERS } from '../../core/platform.ts';
+import { FRAMING_HEADERS, type OutgoingBody } from '../../core/platform.ts';
 import { FieldNames, isFieldText, linesOf, parseFields } from '../../http1/fields.ts';
 
 export interface RequestLine {
@@ -16,6 +16,7 @@ export interface RequestLine {
 }
 
 const METHODS_WITHOUT_BODY = ['GET', 'DELETE'];
+const SLICE_BYTES = 256 * 1024;
 
 /** Throws for a header that would change the meaning of the request. A length of its own is left out, its host is kept. */
 export function requestHead(
@@ -40,6 +41,19 @@ export function requestHead(
   const hasLength = bodyBytes !== undefined || !METHODS_WITHOUT_BODY.includes(method);
   const length = hasLength ? `content-length: ${bodyBytes ?? 0}\r\n` : '';
   return `${method} ${path} HTTP/1.1\r\n${ownHost}connection: ${isLast ? 'close' : 'keep-alive'}\r\n${fields}${length}\r\n`;
+}
+
+export function bodySize(body: OutgoingBody): number {
+  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/** Parts of a body that are written one by one. */
+export function bodySlices(pieces: readonly Buffer[]): Buffer[] {
+  const slices: Buffer[] = [];
+  for (const piece of pieces)
+    for (let start = 0; start < piece.length; start += SLICE_BYTES)
+      slices.push(piece.subarray(start, start + SLICE_BYTES));
+  return slices;
 }
 
 export interface StatusAndFields {

@@ -1,7 +1,12 @@
-/** Tools that a request allows, and calls that it forces. */
+/** Names of tools, and those that a request allows or forces. */
 
 import type { ChatRequest, Tool, ToolChoice } from './chat.ts';
-import { toolKey } from './tool-name.ts';
+import type { ToolName } from './tool-name.ts';
+
+/** A text that is the same for two names only if their namespaces are the same too. */
+export function toolKey({ name, namespace }: ToolName): string {
+  return JSON.stringify(namespace === undefined ? [name] : [namespace, name]);
+}
 
 /** All tools, or only those named by the tool choice. */
 export function allowedTools({ tools, toolChoice }: Pick<ChatRequest, 'tools' | 'toolChoice'>): Tool[] {
