@@ -20,6 +20,9 @@ export interface Heartbeat {
   exclusive: boolean;
 }
 
+/** Heartbeats of gateways that live, of other versions too, are not further ahead. */
+const MAX_AHEAD_MS = 3_600_000;
+
 /**
  * Extends the heartbeat of an instance and removes dead instances with their holds. True if the instance was not registered: it is
  * new, or was taken for dead. An instance whose own heartbeat expired could not reach the store, and neither could the others: those
@@ -30,8 +33,8 @@ export interface Heartbeat {
 export const heartbeat = writing<Heartbeat, boolean>(
   'usage',
   async (transaction, { id, version, reservations, now, until, exclusive }) => {
-    // After a lifetime more the clock was set back since, and an instance that is gone would live until it is there again.
-    const latest = until + (until - now);
+    // The clock was set back since, and an instance that is gone would live until it is there again.
+    const latest = until + MAX_AHEAD_MS;
     const bound = 'UPDATE instance SET heartbeat_until = :until WHERE heartbeat_until > :latest';
     await transaction.run(bound, { until, latest });
     const [known] = await transaction.all(
