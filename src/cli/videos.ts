@@ -75,7 +75,13 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const upstream = createUpstreamClient(server.deadlines, { proxy: network.proxy });
   const log = pino({ level: 'silent' });
   const userAgent = `polygate/${version}`;
-  const models = createProviderRegistry(config.providers, { upstream, log, userAgent, routes: config.routing });
+  const models = createProviderRegistry(config.providers, {
+    upstream,
+    log,
+    userAgent,
+    routes: config.routing,
+    proxy: network.proxy,
+  });
   const baseUrl = server.publicUrl ?? localUrl(server);
   const tasks = createVideoTasks({
     config,

@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
-import { createHttpProxy } from '../core/http-proxy.ts';
 import { withoutEnd } from '../core/text.ts';
 import { createAddressPolicy } from '../net/address-policy.ts';
 import { checkUrl } from '../net/check-url.ts';
+import { createHttpProxy } from '../net/http-proxy.ts';
 import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
 import type { NetworkConfig } from './network.ts';
@@ -56,9 +56,13 @@ export function resolveNetwork(entry: NetworkEntry, report: ReportProblem): Netw
   if (url !== undefined && !isProxyUrl(url))
     report('network.proxy', 'must be an http:// or https:// URL without a path, such as http://proxy.example:3128');
   if (url === undefined && entry.no_proxy) report('network.no_proxy', 'is for network.proxy, which is not set');
+  const hosts = direct.flatMap(listedHosts);
+  for (const host of hosts)
+    if (host.includes('/') && !isRange(host))
+      report('network.no_proxy', `has "${host}", which is no host and no range`);
   return {
     dnsServers: (entry.dns_servers ?? []).map(withPort),
-    proxy: url === undefined ? undefined : createHttpProxy(new Secret(url), direct.flatMap(listedHosts)),
+    proxy: url === undefined ? undefined : createHttpProxy(new Secret(url), hosts),
   };
 }
 

@@ -1,5 +1,8 @@
 /** Clock: time of day, monotonic time and timers, of this machine or with the time of a store. Tests replace it by a manual clock. */
 
+/** Clocks that show an earlier time, 2026, were not set yet. Unix milliseconds. */
+export const EARLIEST_TIME_MS = Date.UTC(2026, 0);
+
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;

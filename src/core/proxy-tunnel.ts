@@ -19,19 +19,30 @@ export async function openTunnel(
 ): Promise<void> {
   const host = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
   socket.write(`CONNECT ${host} HTTP/1.1\r\nhost: ${host}\r\n${authorization(new URL(url.reveal()))}\r\n`, 'latin1');
-  const [, status] = STATUS_LINE.exec(await answerOf(socket)) ?? [];
+  const { head, isFollowed } = await answerOf(socket);
+  const [, status] = STATUS_LINE.exec(head) ?? [];
   if (status === undefined) throw new Error('the proxy does not speak HTTP');
   if (!status.startsWith('2')) throw new Error(`the proxy refused the connection with status ${status}`);
+  if (isFollowed) throw new Error('the proxy sent more than its answer');
 }
 
 function authorization({ username, password }: URL): string {
   if (username === '' && password === '') return '';
-  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  const credentials = Buffer.from(`${decoded(username)}:${decoded(password)}`);
   return `proxy-authorization: Basic ${credentials.toString('base64')}\r\n`;
 }
 
-/** The head of the answer. */
-function answerOf(socket: Socket): Promise<string> {
+/** A text with a percent sign that encodes nothing stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The head of the answer, and whether bytes follow it. */
+function answerOf(socket: Socket): Promise<{ head: string; isFollowed: boolean }> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0);
     function settle(): void {
@@ -49,10 +60,9 @@ function answerOf(socket: Socket): Promise<string> {
       const end = bytes.indexOf(HEAD_END);
       if (end < 0) {
         if (bytes.length > MAX_HEAD_BYTES) fail('sent an answer larger than 16 KiB');
-      } else if (end + HEAD_END.length < bytes.length) fail('sent more than its answer');
-      else {
+      } else {
         settle();
-        resolve(bytes.toString('latin1', 0, end));
+        resolve({ head: bytes.toString('latin1', 0, end), isFollowed: end + HEAD_END.length < bytes.length });
       }
     }
     socket.on('readable', read).once('end', close).once('close', close);

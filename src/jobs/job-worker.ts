@@ -172,11 +172,14 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     // A wake-up comes before the look.
     const elapsed = Math.min(scheduled.interval, monotonic - scheduled.since);
     const jump = now - origin - scheduled.since - elapsed;
-    if (jump < -CLOCK_JUMP_MS && store.engine === 'sqlite') {
-      log.warn({ kind, by: -jump }, 'the clock was set back; due times of jobs are shifted with it');
+    if (jump < -CLOCK_JUMP_MS) {
       // Those that wait here do so for the moment before.
       await Promise.all([...runs].map((run) => run.stop()));
-      await store.call('shiftJobs', { kind, now, by: -jump });
+      // Other gateways of a database may have shifted them, or none; what lies too far ahead is corrected.
+      if (store.engine === 'sqlite') {
+        log.warn({ kind, by: -jump }, 'the clock was set back; due times of jobs are shifted with it');
+        await store.call('shiftJobs', { kind, now, by: -jump });
+      }
     }
     if (jump > CLOCK_JUMP_MS) await Promise.all([...runs].map((run) => run.renew()));
     // Where the store failed, the next look sees the same.

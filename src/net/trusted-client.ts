@@ -111,9 +111,9 @@ async function connectorThrough(proxy: HttpProxy, clock: Clock): Promise<buildCo
   const { openTunnel } = await import('../core/proxy-tunnel.ts');
   const connect = buildConnector(CONNECT_OPTIONS);
   const way = new URL(proxy.url.reveal());
-  const { protocol, hostname, host } = way;
+  const { protocol, host } = way;
   return (target, callback) => {
-    connect({ protocol, hostname, host, port: String(portOf(way)) }, (error, socket) => {
+    connect({ protocol, hostname: hostOf(way), host, port: String(portOf(way)) }, (error, socket) => {
       if (error) return callback(error, null);
       const cancel = clock.after(CONNECT_OPTIONS.timeout, () => socket.destroy());
       openTunnel(socket, { hostname: hostOf(target), port: portOf(target) }, proxy).then(

@@ -102,6 +102,8 @@ export interface TaskMemory {
   refused?: string[];
   /** Mirroring so far; `since` is the start of the first try. */
   mirror?: { tries: number; since: number };
+  /** First look at a submission whose moment was written by a clock that was set back since. */
+  unclearSince?: number;
   charge?: VideoCharge;
 }
 

@@ -1,5 +1,6 @@
 /** Rows of conversations, written in the transactions of operations, which lock the sums of the owner first. */
 
+import { EARLIEST_TIME_MS } from '../core/clock.ts';
 import type { NewItems, NewStoredItem, StoredConversation, StoredItem } from '../records/stored-conversation.ts';
 import type { Row, Transaction } from './operation.ts';
 import { addParts, listsOf, removeUses, sumOf } from './stored-rows.ts';
@@ -57,9 +58,10 @@ export interface Appended extends NewItems {
   holder?: string;
 }
 
-/** A clock that was set back takes nothing from the time of a conversation. */
-export const CHANGED = `changed_at = CASE WHEN changed_at <= :now THEN :now ELSE changed_at END,
-  expires_at = CASE WHEN changed_at <= :now THEN :expires ELSE expires_at END`;
+/** A clock that is not set yet, as near 1970, takes nothing from the time of a conversation. */
+const COUNTS = `changed_at <= :now OR :now >= ${EARLIEST_TIME_MS}`;
+export const CHANGED = `changed_at = CASE WHEN ${COUNTS} THEN :now ELSE changed_at END,
+  expires_at = CASE WHEN ${COUNTS} THEN :expires ELSE expires_at END`;
 
 /** Appends items; returns the bytes that they take. Appends nothing to a conversation that is gone. */
 export async function appendItems(transaction: Transaction, owner: string, appended: Appended): Promise<number> {

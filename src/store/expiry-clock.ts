@@ -1,7 +1,7 @@
 /** Clock by which stored data expire: it does not follow a clock that jumps ahead at once. */
 
 import type { Logger } from 'pino';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, EARLIEST_TIME_MS } from '../core/clock.ts';
 import type { Store } from './store.ts';
 
 /** Speed of the clock of expiry, as a multiple of that of time, while it catches up with a clock that is ahead of it. */
@@ -10,8 +10,6 @@ const EXPIRY_SPEED = 24;
 const EXPIRY_WRITE_MS = 600_000;
 /** Difference to the clock of which the log tells. */
 const EXPIRY_LAG_MS = 24 * 3_600_000;
-/** Clocks that show an earlier time, 2026, were not set yet. */
-const EARLIEST_EXPIRY = Date.UTC(2026, 0);
 /** Time after which a clock that was set back is taken to be right, and what was shown before to be wrong. */
 const TRUST_MS = 24 * 3_600_000;
 const EXPIRY_MOMENT = 'expiry';
@@ -49,9 +47,9 @@ export async function openExpiryClock(
 
   function follow(now: number): void {
     const asked = clock.monotonic();
-    const next = reached < EARLIEST_EXPIRY ? now : Math.min(now, reached + (asked - askedAt) * EXPIRY_SPEED);
+    const next = reached < EARLIEST_TIME_MS ? now : Math.min(now, reached + (asked - askedAt) * EXPIRY_SPEED);
     behindSince = now < reached ? (behindSince ?? asked) : undefined;
-    const isTrusted = behindSince !== undefined && asked - behindSince >= TRUST_MS && now >= EARLIEST_EXPIRY;
+    const isTrusted = behindSince !== undefined && asked - behindSince >= TRUST_MS && now >= EARLIEST_TIME_MS;
     reached = isTrusted ? now : Math.max(reached, next);
     askedAt = asked;
     if (!isWriting && Math.abs(reached - written) >= EXPIRY_WRITE_MS) void write(reached);
@@ -63,7 +61,7 @@ export async function openExpiryClock(
     isBehind = by > EXPIRY_LAG_MS;
   }
 
-  if (clock.now() < EARLIEST_EXPIRY) {
+  if (clock.now() < EARLIEST_TIME_MS) {
     const at = new Date(clock.now()).toISOString();
     log.warn({ at }, 'the clock is not set; data that is stored now is deleted as old once it is');
   }

@@ -1,6 +1,7 @@
 /** Background responses: stored before they are answered, run by a job, and finished or cancelled in the store. */
 
 import { answerIdOf, isStorableId } from '../core/answer-id.ts';
+import { EARLIEST_TIME_MS } from '../core/clock.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { newTimeOrderedId } from '../core/request-id.ts';
@@ -117,9 +118,11 @@ export interface BackgroundContext extends StoredContext {
 export function createBackgroundResponses(context: BackgroundContext): BackgroundResponses {
   const { store, cipher, clock, settings, wake } = context;
 
-  /** Returns when a response expires that ends now: by a clock that was set back, it would be old as soon as that is right again. */
+  /** Returns when a response expires that ends now: by a clock near 1970, it would be old as soon as that is set. */
   function expiryOf({ createdAt }: { createdAt: number }, accepted: Record<string, Json>): number {
-    return Math.max(clock.now(), createdAt) + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
+    const now = clock.now();
+    const endedAt = now < EARLIEST_TIME_MS ? Math.max(now, createdAt) : now;
+    return endedAt + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
   }
 
   function deadlineOf({ createdAt }: { createdAt: number }): number {

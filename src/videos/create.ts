@@ -104,7 +104,7 @@ export async function createTask(
  */
 async function earlierTask(
   { store, clock }: VideoContext,
-  request: { owner: string; now: number; key: string; digest: string; window: number },
+  request: { owner: string; now: number; key: string; digest: string; window: number; once?: boolean | undefined },
   isOverBudget: boolean,
 ): Promise<VideoTask | undefined> {
   let earlier = await store.call('repeatedVideo', request);

@@ -12,19 +12,18 @@ const CLOCK_SKEW_MS = 60_000;
 
 /**
  * `impossible`: the provider has no task list. One that is not configured at the moment may have one, so it is `unclear`. A
- * found task is never one of another submission.
+ * found task is never one of another submission. `sentAt` is the earliest moment at which it may have been sent.
  */
 export async function findLostSubmission(
   context: VideoContext,
   { task, attempt }: LoadedVideo,
-  signal: AbortSignal,
+  { sentAt, signal }: { sentAt: number; signal: AbortSignal },
 ): Promise<FindResult | { type: 'impossible' }> {
   const { store, clock } = context;
   const target = targetOf(context, attempt);
   if (target && !target.video.find) return { type: 'impossible' };
   const request = await store.call('readVideoRequest', { id: task.id });
   if (!request) return { type: 'impossible' };
-  const sentAt = attempt.sentAt ?? attempt.createdAt;
   const otherRefs = await store.call('heldVideoRefs', { attempt, since: sentAt - CLOCK_SKEW_MS });
   const lost = { attemptId: attempt.id, request, sentAt: Math.floor(sentAt / 1000), otherRefs };
   const finding = await queryUpstream(context, attempt, ({ video }) => video.find?.(lost), signal);

@@ -60,7 +60,8 @@ async function queryTask(
 ): Promise<TaskReport> {
   if (attempt.state === 'accepted')
     return { attempt, report: await queryStatus({ context, loaded: { task, attempt }, signal }) };
-  const finding = await findLostSubmission(context, { task, attempt }, signal);
+  const { sentAt = attempt.createdAt } = attempt;
+  const finding = await findLostSubmission(context, { task, attempt }, { sentAt, signal });
   if (finding.type === 'none') return { attempt, report: { type: 'missing' } };
   if (finding.type !== 'found') return { attempt, report: finding };
   const accepted: VideoAttempt = { ...attempt, state: 'accepted', ref: finding.ref };

@@ -13,25 +13,30 @@ const RESOLUTION_TIMEOUT_MS = 10 * 60_000;
 
 export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
   const { context, loaded, signal } = step;
-  const { attempt } = loaded;
+  const { task, attempt } = loaded;
   const now = context.clock.now();
-  // One that lies ahead is of a clock that was set back since: it counts from now.
-  const sentAt = Math.min(attempt.sentAt ?? attempt.createdAt, now);
-  const elapsed = now - sentAt;
-  const finding = await findLostSubmission(context, loaded, signal);
+  const { sentAt = attempt.createdAt } = attempt;
+  const { unclearSince } = task.memory;
+  // A moment that lies ahead is of a clock that was set back since. The true one is not known, and no list proves that the task is missing.
+  const isKnown = unclearSince === undefined && sentAt <= now;
+  const since = isKnown ? sentAt : Math.min(unclearSince ?? now, now);
+  const elapsed = now - since;
+  const marked = isKnown ? {} : { task: { memory: { ...task.memory, unclearSince: since } } };
+  const finding = await findLostSubmission(context, loaded, {
+    sentAt: isKnown ? sentAt : since - RESOLUTION_TIMEOUT_MS,
+    signal,
+  });
   if (finding.type === 'impossible') {
     // The gateway that sent it may still be waiting for the response, although its lease expired.
     const mayRespond = attempt.state === 'sending' && elapsed < SUBMISSION_TIMEOUT_MS;
     return mayRespond
-      ? saveChange(step, (fresh) =>
-          reschedule(step, fresh, { attempt: { sentAt }, dueAt: sentAt + SUBMISSION_TIMEOUT_MS }),
-        )
+      ? saveChange(step, (fresh) => reschedule(step, fresh, { ...marked, dueAt: since + SUBMISSION_TIMEOUT_MS }))
       : failAsUnknown(step);
   }
   if (finding.type === 'found') return accept(step, finding.ref);
-  if (finding.type === 'none' && elapsed >= LIST_DELAY_MS) return resubmit(step);
+  if (finding.type === 'none' && isKnown && elapsed >= LIST_DELAY_MS) return resubmit(step);
   if (elapsed >= RESOLUTION_TIMEOUT_MS) return failAsUnknown(step);
-  return saveChange(step, (fresh) => retryLater(step, fresh, { attempt: { sentAt } }));
+  return saveChange(step, (fresh) => retryLater(step, fresh, marked));
 }
 
 /** The upstream has no such task. */

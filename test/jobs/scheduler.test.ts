@@ -350,6 +350,26 @@ describe('a scheduler with a manual clock', () => {
     assert.deepEqual(new Set(runs.map(({ job }) => job.lane)), new Set(['early', 'late']));
   });
 
+  test('a run that waits as the clock of a database is set back by years keeps its place from no other job', async (context) => {
+    const store = await openJobStore(context, openTestSqlite);
+    const clock = createManualClock(START);
+    const { runs, handler } = recordingHandler(store, clock);
+    await store.do('addJobs', { jobs: jobs(1, { lane: 'before', dueAt: START + 3_900 }) });
+    const narrow = { ...handler, limits: { total: 1, lane: 1 } };
+    const scheduler = createScheduler({
+      store: { ...store, engine: 'postgres' },
+      handlers: [narrow],
+      log: silent,
+      clock,
+    });
+    context.after(() => stopping(clock, scheduler));
+    await passing({ clock, activity: store.activity, most: 5_000 }, () => clock.now() >= START + 3_100);
+    clock.set(clock.now() - 365 * 86_400_000);
+    await store.do('addJobs', { jobs: jobs(1, { lane: 'after', dueAt: clock.now() }) });
+    await passing({ clock, activity: store.activity, most: 60_000 }, () => runs.length === 2);
+    assert.deepEqual(new Set(runs.map(({ job }) => job.lane)), new Set(['before', 'after']));
+  });
+
   test('a clock set back delays no job where the store was away then', async (context) => {
     const { store, clock, begin, fail, pass } = await rig(context);
     const { runs, handler } = recordingHandler(store, clock);

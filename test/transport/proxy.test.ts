@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createHttpProxy } from '../../src/core/http-proxy.ts';
+import { createHttpProxy } from '../../src/net/http-proxy.ts';
 import { createTrustedClient } from '../../src/net/trusted-client.ts';
 import { createUpstreamClient, type UpstreamClient } from '../../src/transport/upstream-client.ts';
 import { portOf, startProxy, type TestProxy } from '../net/connect-proxy.ts';
@@ -88,7 +89,7 @@ describe('a request through a proxy', () => {
       const upstream = await start(echo);
       context.after(() => upstream.close());
       const proxy = await startProxy(context, portOf);
-      const client = clientThrough(context, proxy, { user: 'us%40er:pass%3Aword@' });
+      const client = clientThrough(context, proxy, { user: 'us%40er:pass%3Aword%@' });
       const url = `${scheme}://${NAME}:${upstream.port}/path?a=b`;
       const first = await ask(client, url);
       const second = await ask(client, url, { body: Buffer.alloc(1_500_000, 'x') });
@@ -96,7 +97,7 @@ describe('a request through a proxy', () => {
       assert.equal(heard(first), `GET /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\n0`);
       assert.match(heard(second), /\n1500000$/);
       assert.deepEqual([first.sent, second.sent], [[false], [true]]);
-      const credentials = Buffer.from('us@er:pass:word').toString('base64');
+      const credentials = Buffer.from('us@er:pass%3Aword%').toString('base64');
       assert.deepEqual(proxy.heads, [
         `CONNECT ${host} HTTP/1.1\r\nhost: ${host}\r\nproxy-authorization: Basic ${credentials}`,
       ]);
@@ -163,27 +164,33 @@ describe('a request through a proxy', () => {
     await closed;
   });
 
-  test('is repeated where the upstream has closed the kept connection in the tunnel', async (context) => {
-    let requests = 0;
+  test('is repeated over another tunnel where the upstream closes a kept connection that was idle for long', async (context) => {
+    const answered: Socket[] = [];
     const upstream = await startTls((socket) => {
       socket.on('data', () => {
-        if (++requests === 2) socket.destroy();
+        if (answered.includes(socket)) socket.destroy();
         else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+        answered.push(socket);
       });
     });
     context.after(() => upstream.close());
-    const client = clientThrough(context, await startProxy(context, portOf));
+    const proxy = await startProxy(context, portOf);
+    const client = clientThrough(context, proxy);
     const url = `https://${NAME}:${upstream.port}/`;
     await ask(client, url);
-    // It was idle for less than a second, so that the upstream may have read it: it is not repeated.
-    await assert.rejects(ask(client, url), { code: 'upstream_error' });
-    assert.equal(heard(await ask(client, url)), 'ok');
+    await wait(1300);
+    const repeated = await ask(client, url);
+    assert.deepEqual([heard(repeated), repeated.sent, proxy.heads.length], ['ok', [true, false], 2]);
   });
 });
 
 describe('a proxy that makes no tunnel', () => {
   const answers: [name: string, answer: string, cause: RegExp][] = [
-    ['asks for credentials', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', /with status 407$/],
+    [
+      'asks for credentials',
+      'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 4\r\n\r\nno\r\n',
+      /with status 407$/,
+    ],
     ['forbids the host', 'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n', /with status 403$/],
     ['speaks another protocol', '220 mail.example ESMTP\r\n\r\n', /does not speak HTTP$/],
     ['says more than its answer', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n', /more than its answer$/],
@@ -202,8 +209,12 @@ describe('a proxy that makes no tunnel', () => {
   }
 
   test('fails the request where it closes, and where it says nothing until the connect timeout', async (context) => {
-    const closing = await startProxy(context, (_head, socket) => void socket.destroy());
-    await assert.rejects(ask(clientThrough(context, closing), `https://${NAME}/`), { code: 'upstream_error' });
+    const closing = await startProxy(context, (_head, socket) => void socket.end());
+    await assert.rejects(ask(clientThrough(context, closing), `https://${NAME}/`), (error: GatewayError) => {
+      assert.match(error.message, /could not be reached or closed/);
+      assert.equal((error.cause as Error).message, 'the proxy closed the connection');
+      return error.code === 'upstream_error';
+    });
     const silent = await startProxy(context, () => undefined);
     await assert.rejects(ask(clientThrough(context, silent), `https://${NAME}/`), { code: 'timeout' });
     const gone = await startProxy(context, () => undefined);
@@ -261,6 +272,15 @@ test('hosts that are reached without it: this machine, its link, and those that 
     ['*', 'api.example.com', 443, false],
     ['.', 'api.example.com', 443, true],
     ['a b:c:d:', 'api.example.com', 443, true],
+    ['2001:db8::1', '2001:db8::1', 443, false],
+    ['2001:DB8:0:0::1', '2001:db8::1', 443, false],
+    ['10.0.0.0/8', '10.1.2.3', 443, false],
+    ['10.0.0.0/8', '11.1.2.3', 443, true],
+    ['10.0.0.0/8', 'ten.example.com', 443, true],
+    ['fd00::/8', 'fd12::3', 443, false],
+    ['', 'metadata.google.internal', 80, false],
+    ['', 'fe80::1', 80, false],
+    ['', '::ffff:a9fe:a9fe', 80, false],
   ];
   for (const [direct, host, port, isServed] of cases)
     assert.equal(

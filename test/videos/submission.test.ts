@@ -234,6 +234,20 @@ test('an inconclusive task list is queried for ten minutes also where the clock 
   assert.equal(rig.upstream.posts, 1);
 });
 
+test('a task list proves nothing where the clock is set back by years after a submission: it is not sent again', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onSubmit = () => 'reset';
+  rig.upstream.onFind = () => says({ type: 'none' });
+  const { id } = await rig.create();
+  await rig.work();
+  rig.clock.set(HOUR);
+  const now = rig.clock.now();
+  await rig.store.call('correctJobs', { kind: 'video', now, latest: now + 2 * HOUR, leaseUntil: now });
+  await rig.until(async () => rig.clock.now() >= now + 20 * MINUTE);
+  assert.equal((await rig.get(id)).error?.code, 'submit_unknown');
+  assert.equal(rig.upstream.posts, 1);
+});
+
 for (const [minutes, status] of [
   [5, 'completed'],
   [60, 'failed'],

@@ -69,13 +69,14 @@ export const createVideo = writing<VideoCreation, VideoCreated>('state', async (
 
 /** Task of a repeated request. */
 export const repeatedVideo = reading<
-  { owner: string; key: string; digest: string; window: number; now: number },
+  { owner: string; key: string; digest: string; window: number; once?: boolean | undefined; now: number },
   VideoTask | undefined
->('state', async (transaction, { owner, key, digest, window, now }) => {
+>('state', async (transaction, { owner, key, digest, window, once, now }) => {
   const sql = `SELECT task_id FROM idempotency
-    WHERE owner = :owner AND key = :key AND digest = :digest AND created_at > :since`;
+    WHERE owner = :owner AND key = :key AND digest = :digest AND created_at > :since AND created_at < :latest`;
   if (window <= 0) return undefined;
-  const [row] = await transaction.all(sql, { owner, key, digest, since: now - window });
+  const times = { since: now - window, latest: once ? Number.MAX_SAFE_INTEGER : now + MAX_AHEAD_MS };
+  const [row] = await transaction.all(sql, { owner, key, digest, ...times });
   return row && readTask(transaction, String(row.task_id));
 });
 

@@ -224,6 +224,8 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   }
 
   #ended(): void {
+    // It closes at once, and that tells more.
+    if (!this.#isConnected) return;
     this.#hasEnded = true;
     if (this.#hasExpired) this.#lose(new Error(EXPIRED), true);
     else this.#guard(() => this.#parser.close());

@@ -245,10 +245,12 @@ function openThrough(proxy: HttpProxy, server: UpstreamServer, events: SocketEve
 
 function connectProxy({ url }: HttpProxy, onConnected: () => void): Socket {
   const { protocol, hostname, port } = new URL(url.reveal());
+  const isSecure = protocol === 'https:';
   const host = withoutBrackets(hostname);
-  if (protocol === 'http:') return withoutDelay(connect({ host, port: Number(port || 80) }, onConnected));
-  const options = { host, port: Number(port || 443), servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'] };
-  return withoutDelay(connectTls(options, onConnected));
+  const options = { host, port: Number(port || (isSecure ? 443 : 80)), lookup: lookupOnce };
+  if (!isSecure) return withoutDelay(connect(options, onConnected));
+  const servername = isIP(host) ? '' : host;
+  return withoutDelay(connectTls({ ...options, servername, ALPNProtocols: ['http/1.1'] }, onConnected));
 }
 
 function encrypt(origin: Origin, options: ConnectionOptions, { connected }: SocketEvents): Socket {
@@ -262,8 +264,9 @@ function encrypt(origin: Origin, options: ConnectionOptions, { connected }: Sock
 }
 
 function lateCause({ hostname, proxy }: UpstreamServer, { connecting }: Socket): string {
+  const host = proxy ? withoutBrackets(new URL(proxy.url.reveal()).hostname) : hostname;
+  if (lookups.has(host)) return `The addresses of ${host} were not found in time.`;
   if (proxy) return 'No connection through the proxy was made in time.';
-  if (lookups.has(hostname)) return `The addresses of ${hostname} were not found in time.`;
   return connecting ? 'No TCP connection was made in time.' : 'The TLS handshake did not end in time.';
 }
 
@@ -276,10 +279,7 @@ const lookups = new Map<string, Parameters<LookupFunction>[2][]>();
  */
 const lookupOnce: LookupFunction = (name, options, callback) => {
   const waiting = lookups.get(name);
-  if (waiting) {
-    waiting.push(callback);
-    return;
-  }
+  if (waiting) return void waiting.push(callback);
   const callbacks = [callback];
   lookups.set(name, callbacks);
   lookup(name, options, (...result) => {
