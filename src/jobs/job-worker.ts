@@ -117,6 +117,8 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   async function look(): Promise<number> {
     const { dueAt = Number.POSITIVE_INFINITY, latest = 0 } = (await options.jobTimes()).get(kind) ?? {};
     const now = clock.now();
+    // Set back amid this look: the next one shifts times and leases, and would shift corrected ones too.
+    if (jumpUntil(now, clock.monotonic()) < -CLOCK_JUMP_MS) return MIN_LOOK_INTERVAL_MS;
     const isAhead = latest > now + MAX_AHEAD_MS;
     if (isAhead) await store.call('correctJobs', { kind, now, latest: now + MAX_AHEAD_MS, leaseUntil: now + leaseMs });
     const remaining = dueAt - LOOKAHEAD_MS - now;
@@ -165,13 +167,18 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     });
   }
 
+  /** Time by which the clock was set since the last look. */
+  function jumpUntil(now: number, monotonic: number): number {
+    // A wake-up comes before the look.
+    const elapsed = Math.min(scheduled.interval, monotonic - scheduled.since);
+    return now - origin - scheduled.since - elapsed;
+  }
+
   /** Detects that the clock was set or the process suspended, by comparing the clock with the time that has passed, up to that of the timer. */
   async function handleClockJump(): Promise<void> {
     const now = clock.now();
     const monotonic = clock.monotonic();
-    // A wake-up comes before the look.
-    const elapsed = Math.min(scheduled.interval, monotonic - scheduled.since);
-    const jump = now - origin - scheduled.since - elapsed;
+    const jump = jumpUntil(now, monotonic);
     if (jump < -CLOCK_JUMP_MS) {
       // Those that wait here do so for the moment before.
       await Promise.all([...runs].map((run) => run.stop()));
