@@ -102,12 +102,15 @@ before(async () => {
     if (bytes.includes('breaks')) setTimeout(() => answer.destroy(), 50);
   });
   const models = 'models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.00001", web_search: "0.01" } }]';
+  const drawing =
+    'models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.00001", image_tool_output: "0.00003" } }]';
   gateway = await startTestGateway(
     `
 providers:
   openai: { base_url: "${upstream.url}/v1", api_key: k }
   a: { type: anthropic, base_url: "${upstream.url}", api_key: k, ${models} }
   r: { type: open-responses, base_url: "${upstream.url}/v1", api_key: k, ${models} }
+  i: { type: open-responses, base_url: "${upstream.url}/v1", api_key: k, ${drawing} }
 `,
     { keys: [`{ name: capped, key: ${CAPPED}, budgets: { total: "1.70" } }`] },
   );
@@ -177,6 +180,18 @@ test('images of a tool are charged by the tokens of its model', async () => {
 
 test('images of a stream that breaks off are charged by their quality', async () => {
   const { id } = await draw('breaks');
+  const record = await recordOf(gateway.url, id);
+  assert.equal(record.status, 'partial');
+  const images = (6240 + 408) * 0.00003;
+  assert.ok(record.total_cost > images && record.total_cost < images + 0.001, `${record.total_cost}`);
+});
+
+test('images of a translated stream that breaks off are charged by their quality', async () => {
+  const asked = { model: 'i/m', messages: [{ role: 'user', content: 'breaks' }], stream: true };
+  const provider = { options: { i: { tools: [{ type: 'image_generation' }] } } };
+  const answer = await post(`${gateway.url}/v1/chat/completions`, { ...asked, provider }, HEADERS.chat);
+  const id = String(answer.headers.get('x-polygate-generation-id'));
+  await answer.text().catch(() => '');
   const record = await recordOf(gateway.url, id);
   assert.equal(record.status, 'partial');
   const images = (6240 + 408) * 0.00003;

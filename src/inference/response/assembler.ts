@@ -62,8 +62,10 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   /** Use of tools that the answer has shown so far. */
   function toolUse(): ToolUse {
     const { tools } = upstream.operations.complete;
-    const uses = whole.parts(0).map((part) => (part.type === 'native' ? tools?.usedIn(part.value) : undefined));
-    return uses.reduce<ToolUse>((sum, use) => (use ? addToolUse(sum, use) : sum), {});
+    return whole.parts(0).reduce<ToolUse>((sum, part) => {
+      const use = part.type === 'native' ? tools?.usedIn(part.value) : part.type === 'media' ? part.toolUse : undefined;
+      return use ? addToolUse(sum, use) : sum;
+    }, {});
   }
 
   /** Without its input, for a request that was not decoded. */

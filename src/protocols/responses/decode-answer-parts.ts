@@ -3,6 +3,7 @@
 import type { Citation, MediaPart, NativePart, TokenLogprob } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
+import { toolUseIn } from './usage.ts';
 
 /** Offsets count from the start of the part's text. A file of the provider has a name, and no address. */
 export function decodeCitation(annotation: Json): Citation {
@@ -34,5 +35,6 @@ export function decodeProviderItem(item: Json): MediaPart | NativePart {
   const { type, result, output_format: format } = item;
   if (type !== 'image_generation_call' || !result) return { type: 'native', protocol: 'responses', value: item };
   const mime = sniffBase64(result) ?? (format && `image/${format}`);
-  return { type: 'media', kind: 'image', ...(mime && { mime }), data: result };
+  const toolUse = toolUseIn(item);
+  return { type: 'media', kind: 'image', ...(mime && { mime }), data: result, ...(toolUse && { toolUse }) };
 }
