@@ -53,6 +53,11 @@ export function addToolUse(one: ToolUse, { searches = 0, imageToolOutput = 0 }: 
   };
 }
 
+/** Whether a response has output, or use of tools, which is charged beside it. */
+export function hasOutputOrToolUse({ output = 0, searches = 0, imageToolOutput = 0 }: Partial<Usage>): boolean {
+  return output > 0 || searches > 0 || imageToolOutput > 0;
+}
+
 /** Counts with those of tools that an answer has shown, where they are more than what was reported. */
 export function withToolUse<Counts extends Partial<Usage>>(
   counts: Counts,

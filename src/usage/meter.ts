@@ -5,7 +5,7 @@ import { hasTierPrices, pricesInTier } from '../catalog/service-tiers.ts';
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel, Prices } from '../core/model.ts';
 import { isOtherTier, isRegional, joinTiers, tierWithRegion, withoutRegion } from '../core/tier-names.ts';
-import { boundCost, boundUsage, reportedCostOf } from '../core/usage-bounds.ts';
+import { boundCost, boundUsage, hasOutputOrToolUse, reportedCostOf } from '../core/usage-bounds.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -269,8 +269,8 @@ export function isPriced({ pricing }: Pick<CatalogModel, 'pricing'>): boolean {
 }
 
 /** A response that is empty without a finish reason, or ended in an error, is not charged. */
-function isCharged({ output = 0 }: Partial<Usage>, finish: string | undefined): boolean {
-  return finish !== 'error' && (output > 0 || finish !== undefined);
+function isCharged(usage: Partial<Usage>, finish: string | undefined): boolean {
+  return finish !== 'error' && (finish !== undefined || hasOutputOrToolUse(usage));
 }
 
 /** Cost by catalog prices. The reported cost is used only for models without prices; servers that know none report zero. */

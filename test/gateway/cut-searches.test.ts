@@ -97,7 +97,8 @@ before(async () => {
     if (body.tools?.[0]?.type === 'image_generation' && bytes.includes('whole'))
       return void answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(framesOf(DRAWN));
     const responses = body.tools?.[0]?.type === 'image_generation' ? IMAGES : RESPONSES;
-    const frames = framesOf(path.endsWith('/messages') ? MESSAGES : responses);
+    const [all, ofText] = path.endsWith('/messages') ? [MESSAGES, 2] : [responses, 3];
+    const frames = framesOf(bytes.includes('breaks early') ? all.slice(0, -ofText) : all);
     answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(frames);
     if (bytes.includes('breaks')) setTimeout(() => answer.destroy(), 50);
   });
@@ -155,6 +156,14 @@ for (const model of ['a/m', 'r/m'])
         assert.ok(record.total_cost >= 0.02 && record.total_cost < 0.021, `${record.total_cost}`);
       });
 
+for (const model of ['a/m', 'r/m'])
+  for (const protocol of ['messages', 'responses'] as const)
+    test(`two searches of ${model}, for a client of ${protocol} that is left before the text`, async () => {
+      const record = await recordOf(gateway.url, await search(protocol, model, 'breaks early'));
+      assert.deepEqual([record.status, record.num_search_results], ['partial', 2]);
+      assert.ok(record.total_cost >= 0.02 && record.total_cost < 0.021, `${record.total_cost}`);
+    });
+
 async function draw(input: string, key?: string): Promise<{ id: string; status: number; text: string }> {
   const asked = {
     model: 'openai/gpt-5.4',
@@ -178,13 +187,14 @@ test('images of a tool are charged by the tokens of its model', async () => {
   assert.deepEqual([record.status, record.total_cost], ['completed', 0.00921]);
 });
 
-test('images of a stream that breaks off are charged by their quality', async () => {
-  const { id } = await draw('breaks');
-  const record = await recordOf(gateway.url, id);
-  assert.equal(record.status, 'partial');
-  const images = (6240 + 408) * 0.00003;
-  assert.ok(record.total_cost > images && record.total_cost < images + 0.001, `${record.total_cost}`);
-});
+for (const input of ['breaks', 'breaks early'])
+  test(`images of a stream that ${input} are charged by their quality`, async () => {
+    const { id } = await draw(input);
+    const record = await recordOf(gateway.url, id);
+    assert.equal(record.status, 'partial');
+    const images = (6240 + 408) * 0.00003;
+    assert.ok(record.total_cost > images && record.total_cost < images + 0.001, `${record.total_cost}`);
+  });
 
 test('images of a translated stream that breaks off are charged by their quality', async () => {
   const asked = { model: 'i/m', messages: [{ role: 'user', content: 'breaks' }], stream: true };
