@@ -157,6 +157,24 @@ test('a response that fails leaves its id and its usage', () => {
   assert.deepEqual([input, output], [5, 2]);
 });
 
+test('the tools of a last frame without its blank line are counted once', () => {
+  const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } };
+  const search = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'a' } };
+  const image = { type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo=', quality: 'low' };
+  const done = (item: object) => ({ type: 'response.output_item.done', output_index: 0, item });
+  for (const end of ['\n\n', '\n', ''])
+    for (const last of [search, image]) {
+      const frames = [created, done(search), done(last)].map((data) => `data: ${JSON.stringify(data)}`).join('\n\n');
+      const pipe = createRelay(responses, options);
+      const out: Output[] = [];
+      pipe.push(Buffer.from(frames + end), out);
+      assert.throws(() => pipe.end(out), GatewayError);
+      const { searches, imageToolOutput } = pipe.partialUsage() ?? {};
+      assert.deepEqual([searches, imageToolOutput], last === search ? [2, undefined] : [1, 408]);
+      assert.ok(out.join('').includes(frames));
+    }
+});
+
 test('a response that is cut off before its first item has the id of its preamble', () => {
   const created = JSON.stringify({ type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } });
   const pipe = createRelay(responses, options);

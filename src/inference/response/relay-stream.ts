@@ -133,7 +133,9 @@ class StreamRelay implements StreamConverter {
       for (const frame of this.#framer.end()) {
         const event = readEvent(frame);
         if (!event || !this.#isUsable(event)) continue;
-        if (this.#inspect(event)) this.#relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
+        // A frame that was cut off throws, so that nothing of it is passed on.
+        if (event.data.startsWith('{')) readFrame(event);
+        this.#relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
       }
     } finally {
       this.#run.flush();
