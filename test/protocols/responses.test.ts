@@ -88,6 +88,19 @@ describe('usage', () => {
       { ...counted, searches: 1 },
     ],
   ];
+  const image = { type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo=', quality: 'low' };
+  const images = (tool_usage: Json) => ({
+    usage: USAGE,
+    output: [image, image, { ...image, result: null }],
+    tool_usage,
+  });
+  const zeros = { image_gen: { input_tokens: 0, output_tokens: 0 } };
+  usages.push(
+    ['with images that are not counted', images(undefined), { ...counted, imageToolOutput: 816 }],
+    ['with images beside a count of zero', images(zeros), { ...counted, imageToolOutput: 816 }],
+    ['with images that are counted', images({ image_gen: { output_tokens: 7 } }), { ...counted, imageToolOutput: 7 }],
+  );
+
   for (const [name, body, expected] of usages) test(name, () => assert.deepEqual(complete.usageOf(body), expected));
 });
 

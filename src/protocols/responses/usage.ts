@@ -34,7 +34,7 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
     reasoning: outside.reasoning_tokens,
     audioOutput: outside.audio_tokens,
     imageToolInput: images?.input_tokens || undefined,
-    imageToolOutput: images?.output_tokens || undefined,
+    imageToolOutput: images?.output_tokens || imagesIn(response),
     searches: searchesIn(response),
     reportedCost: isObject(reported) ? reportedCost(reported) : undefined,
     tier: typeof response.service_tier === 'string' ? response.service_tier : undefined,
@@ -69,6 +69,12 @@ function isDoneSearch(item: Json): boolean {
 /** Output tokens of a large image by its quality, where no count is known. */
 const IMAGE_TOKENS: Record<string, number> = { low: 408, medium: 1584 };
 const MOST_IMAGE_TOKENS = 6240;
+
+/** Tokens of the images that an answer shows; counts of zero beside them are none. */
+function imagesIn({ output }: Json): number | undefined {
+  const items: Json[] = Array.isArray(output) ? output : [];
+  return items.reduce<number>((sum, item) => sum + (toolUseIn(item)?.imageToolOutput ?? 0), 0) || undefined;
+}
 
 /** A search or an image that an item has, or the one that an event ends. */
 export function toolUseIn(body: Json): ToolUse | undefined {
