@@ -58,16 +58,19 @@ export function hasOutputOrToolUse({ output = 0, searches = 0, imageToolOutput =
   return output > 0 || searches > 0 || imageToolOutput > 0;
 }
 
-/** Counts with those of tools that an answer has shown, where they are more than what was reported. */
+/** Counts with those of tools that an answer has shown: searches where they are more than was reported, an estimate of images where nothing was. */
 export function withToolUse<Counts extends Partial<Usage>>(
   counts: Counts,
   { searches = 0, imageToolOutput = 0 }: ToolUse,
 ): Counts {
-  return {
-    ...counts,
-    ...(searches > (counts.searches ?? 0) && { searches }),
-    ...(imageToolOutput > (counts.imageToolOutput ?? 0) && { imageToolOutput }),
+  const { searches: reported = 0, rounds } = counts;
+  const more: ToolUse = {
+    ...(searches > reported && { searches }),
+    ...(imageToolOutput > 0 && counts.imageToolOutput === undefined && { imageToolOutput }),
   };
+  if (!rounds || !hasOutputOrToolUse(more)) return { ...counts, ...more };
+  const rest = { input: 0, output: 0, ...more, ...(more.searches && { searches: more.searches - reported }) };
+  return { ...counts, ...more, rounds: [...rounds, rest] };
 }
 
 /** Clamps counts to integers within the bounds; invalid counts are removed. */

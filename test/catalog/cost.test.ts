@@ -7,7 +7,7 @@ import { costOf, costOfLine, decodePriceLines, encodePriceLines, priceLinesOf } 
 import type { Usage } from '../../src/core/chat.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import { decimalOf } from '../../src/core/money.ts';
-import { boundCost } from '../../src/core/usage-bounds.ts';
+import { boundCost, withToolUse } from '../../src/core/usage-bounds.ts';
 
 const MODEL: Pick<CatalogModel, 'pricing' | 'priceTiers'> = {
   pricing: {
@@ -149,4 +149,17 @@ test('its lines add up to it, to the last digit', () => {
       assert.equal(boundCost(sum), costOf(model, used as unknown as Usage));
     }),
   );
+});
+
+test('tools that an answer has shown beside the rounds that were counted', () => {
+  const rounds = [
+    { input: 1000, output: 50, searches: 1 },
+    { input: 3000, output: 1 },
+  ];
+  const counted = { input: 4000, output: 51, searches: 1, rounds };
+  const prices = { ...MODEL, pricing: { ...MODEL.pricing, image_tool_output: '0.00003' } };
+  const more = withToolUse(counted, { searches: 4, imageToolOutput: 408 });
+  assert.equal(costOf(prices, more) - costOf(prices, counted), boundCost(30_000_000_000n + 408n * 30_000_000n));
+  assert.equal(costOf(prices, more), costOf({ pricing: prices.pricing }, more));
+  assert.deepEqual(withToolUse(counted, { searches: 1 }), counted);
 });

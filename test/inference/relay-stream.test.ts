@@ -157,6 +157,27 @@ test('a response that fails leaves its id and its usage', () => {
   assert.deepEqual([input, output], [5, 2]);
 });
 
+test('a response that fails has the count of its images that was reported, and else an estimate', () => {
+  const image = { type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo=', quality: 'high' };
+  const done = { type: 'response.output_item.done', output_index: 0, item: image };
+  const response = { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'no' }, output: [] };
+  const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
+  for (const [output_tokens, counted] of [
+    [1056, 1056],
+    [7000, 7000],
+    [0, 6240],
+  ]) {
+    const failed = {
+      type: 'response.failed',
+      response: { ...response, usage, tool_usage: { image_gen: { output_tokens } } },
+    };
+    const pipe = createRelay(responses, options);
+    pipe.push(Buffer.from(`data: ${JSON.stringify(done)}\n\n`), []);
+    assert.throws(() => pipe.push(Buffer.from(`data: ${JSON.stringify(failed)}\n\n`), []), GatewayError);
+    assert.equal(pipe.partialUsage()?.imageToolOutput, counted);
+  }
+});
+
 test('the tools of a last frame without its blank line are counted once', () => {
   const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } };
   const search = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'a' } };
