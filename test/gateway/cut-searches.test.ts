@@ -196,6 +196,21 @@ for (const input of ['breaks', 'breaks early'])
     assert.ok(record.total_cost > images && record.total_cost < images + 0.001, `${record.total_cost}`);
   });
 
+for (const input of ['breaks', 'breaks early'])
+  test(`images and searches of a gathered answer that ${input} are charged`, async () => {
+    for (const [model, type, least] of [
+      ['i/m', 'image_generation', (6240 + 408) * 0.00003],
+      ['r/m', 'web_search', 0.02],
+    ] as const) {
+      const asked = { model, messages: [{ role: 'user', content: input }] };
+      const provider = { options: { [model.slice(0, 1)]: { tools: [{ type }] } } };
+      const answer = await post(`${gateway.url}/v1/chat/completions`, { ...asked, provider }, HEADERS.chat);
+      assert.equal(answer.status, 502);
+      const record = await recordOf(gateway.url, String(answer.headers.get('x-polygate-generation-id')));
+      assert.ok(record.total_cost >= least && record.total_cost < least + 0.001, `${record.total_cost}`);
+    }
+  });
+
 test('images of a translated stream that breaks off are charged by their quality', async () => {
   const asked = { model: 'i/m', messages: [{ role: 'user', content: 'breaks' }], stream: true };
   const provider = { options: { i: { tools: [{ type: 'image_generation' }] } } };

@@ -154,7 +154,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     },
     generatedUsage(open) {
       const reported = isCounted ? usage : sum(usage, open);
-      return reported || count > 0 ? counted(reported) : undefined;
+      return reported || count > 0 ? withToolUse(counted(reported), toolUse()) : undefined;
     },
     response: whole.response,
   };

@@ -8,6 +8,7 @@ import { readResponseJson } from '../../core/json/response.ts';
 import { MemberWatch } from '../../core/json/spans.ts';
 import type { Framer } from '../../core/sse.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
+import { hasOutputOrToolUse } from '../../core/usage-bounds.ts';
 import type { Deadline } from '../../transport/deadlines.ts';
 import { handlerOf } from '../operations/index.ts';
 import { createResponseAssembler, type ResponseAssembler } from './assembler.ts';
@@ -133,7 +134,8 @@ export class GatheredWriter implements BodyReader {
     if (!last) return;
     const usage = this.#assembler.generatedUsage(asEstimate(this.#decoder.usage()));
     const least = this.#assembler.parts().length > 0 ? 0 : MAX_FIRST_TOKENS;
-    this.#context.reject(last, usage && usage.output > least ? usage : undefined);
+    const isGenerated = usage && hasOutputOrToolUse({ ...usage, output: usage.output - least });
+    this.#context.reject(last, isGenerated ? usage : undefined);
   }
 
   /** An error after the end of the message counts only if the end itself fails. */

@@ -9,7 +9,7 @@ import { type Edit, type MemberWatch, withEdits } from '../../core/json/spans.ts
 import type { AnswerFacts, Cost, CostOf, EncoderOptions, Operation } from '../../core/operation.ts';
 import type { Protocol, UpstreamProtocol } from '../../core/protocol.ts';
 import type { TextPlaces } from '../../core/text-places.ts';
-import { boundFacts } from '../../core/usage-bounds.ts';
+import { boundFacts, hasOutputOrToolUse } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { textOfParts } from './assembler.ts';
@@ -152,8 +152,8 @@ export function generatedUsage(
   const reported = json && planned.operation.usageOf(json);
   const output = reported?.output || (json ? outputOf({ bytes, json }, planned) : textTokens(bytes));
   const own: Usage = { input: 0, ...reported, output, ...(!reported?.output && { estimated: true }) };
-  const usage = assembler ? assembler.generatedUsage(output > 0 ? own : undefined) : own;
-  return usage && (usage.output > 0 || usage.reportedCost !== undefined) ? usage : undefined;
+  const usage = assembler ? assembler.generatedUsage(hasOutputOrToolUse(own) ? own : undefined) : own;
+  return usage && (hasOutputOrToolUse(usage) || usage.reportedCost !== undefined) ? usage : undefined;
 }
 
 export function encodeResponse(response: ChatResponse, client: Protocol, options: EncoderOptions): Buffer {
