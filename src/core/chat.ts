@@ -76,7 +76,6 @@ export interface MediaPart {
   cite?: boolean;
   /** Transcript of an audio reply. */
   transcript?: string;
-  /** Use of the tool of the provider that made it (answers only). */
   toolUse?: ToolUse;
   cache?: CacheMark;
   opaque?: Opaque;

@@ -36,9 +36,10 @@ export const IMAGE_TOOL_PRICES = ['image_tool_input', 'image_tool_output'] as co
 /** The prices, with those of the tools of the provider in `known` where they have none. Without any price the cost stays unknown. */
 export function withToolPrices(pricing: Pricing, known: Pricing | undefined): Pricing {
   if (known === undefined || Object.keys(pricing).length === 0) return pricing;
-  const found = [SEARCH_PRICES, IMAGE_TOOL_PRICES].flatMap((names) => {
-    if (names.some((name) => pricing[name] !== undefined)) return [];
-    return names.flatMap((name) => (known[name] === undefined ? [] : [[name, known[name]]]));
-  });
+  const isSearchPriced = SEARCH_PRICES.some((name) => pricing[name] !== undefined);
+  const names = isSearchPriced ? IMAGE_TOOL_PRICES : [...SEARCH_PRICES, ...IMAGE_TOOL_PRICES];
+  const found = names.flatMap((name) =>
+    pricing[name] === undefined && known[name] !== undefined ? [[name, known[name]]] : [],
+  );
   return found.length === 0 ? pricing : { ...pricing, ...Object.fromEntries(found) };
 }

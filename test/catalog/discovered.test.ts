@@ -262,6 +262,12 @@ test('a bundled model keeps its name and slug, and takes limits and prices from 
   assert.equal(model.rules.reasoning, 'effort');
 });
 
+test('prices of tools that a list has stay, and those that it leaves out are the known ones', () => {
+  const own = { prompt: '1', completion: '2', web_search_request: '3', image_tool_output: '4' };
+  const model = only('team', { data: [{ id: 'gpt-5', pricing: own }] }, 'openai');
+  assert.deepEqual(model.pricing, { ...own, image_tool_input: '0.000008' });
+});
+
 test('what is no list of models gives none', () => {
   for (const body of [
     null,
