@@ -56,12 +56,12 @@ before(async () => {
       usage,
     });
   });
-  const provider = (url: string) =>
-    `{ type: openai-compatible, base_url: "${url}/v1", models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.000002" } }] }`;
+  const provider = (url: string, prompt = '0.000001') =>
+    `{ type: openai-compatible, base_url: "${url}/v1", models: [{ id: m, pricing: { prompt: "${prompt}", completion: "0.000002" } }] }`;
   const unpriced = (url: string) => `{ type: openai-compatible, base_url: "${url}/v1", models: [{ id: m }] }`;
   gateway = await startTestGateway(
     `admin: { token: ${TOKEN}, port: 0 }
-providers: { one: ${provider(broken.url)}, two: ${provider(good.url)}, three: ${unpriced(good.url)} }
+providers: { one: ${provider(broken.url)}, two: ${provider(good.url)}, three: ${unpriced(good.url)}, dear: ${provider(good.url, '0.00001')} }
 models: { house/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
     { keys: [`{ name: other, key: ${OTHER_KEY} }`], clock },
   );
@@ -262,6 +262,7 @@ admin: { token: ${TOKEN}, port: 0 }`,
       basis: 'prices',
       service_tier: null,
       assumed: false,
+      limited: false,
       lines: [
         { kind: 'input', count: 10, price: '0.000001', price_per_million: '1', cost: '0.00001' },
         { kind: 'output', count: 5, price: '0.000002', price_per_million: '2', cost: '0.00001' },
@@ -285,7 +286,7 @@ admin: { token: ${TOKEN}, port: 0 }`,
     const failed = (await read(`/requests/${await chat('one/m')}`, { schema: requestDetail })).data;
     assert.deepEqual(
       [failed.cost, failed.charge],
-      ['0', { basis: 'nothing', service_tier: null, assumed: false, lines: [] }],
+      ['0', { basis: 'nothing', service_tier: null, assumed: false, limited: false, lines: [] }],
     );
     const unpriced = (await read(`/requests/${await chat('three/m')}`, { schema: requestDetail })).data;
     assert.deepEqual([unpriced.cost, unpriced.charge.basis], [null, 'unknown']);
@@ -565,4 +566,12 @@ describe('conversations', () => {
     assert.equal(sum(row('failed', 2)), 0);
     assert.equal(sum(row('completed', null)), null);
   });
+});
+
+test('a cost that is limited has lines that are more', async () => {
+  usage = { prompt_tokens: 2_000_000_000, completion_tokens: 5 };
+  const { data } = await read(`/requests/${await chat('dear/m')}`, { schema: requestDetail });
+  usage = USAGE;
+  const costs = data.charge.lines.map(({ cost }: Json) => cost);
+  assert.deepEqual([data.cost, data.charge.limited, costs], ['5000', true, ['10000', '0.00001']]);
 });

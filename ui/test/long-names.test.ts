@@ -179,6 +179,17 @@ const BROKEN_PARTS = (
   return [...element.textContent.matchAll(${part})].filter(isBroken).map(([found]) => found);
 })`;
 
+test('a cost that is limited is told beside its lines, which are more', async () => {
+  const answer = await ask(gateway, KEY, `house/${DEAR}`);
+  const id = answer.headers.get('x-polygate-request-id');
+  const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${id}`);
+  const charge = visitor.page.getByRole('dialog').getByRole('region', { name: 'Use and cost' }).locator('..');
+  await charge.getByText('The cost is limited to the most that is charged for one request.').waitFor();
+  await charge.getByRole('row', { name: /^Input 123,456 / }).waitFor();
+  await charge.getByRole('row', { name: 'In all 135,801 $5,000.00' }).waitFor();
+  await assertSound(visitor);
+});
+
 test('no line ends within a large sum, or within a word of the name of a setting', async () => {
   for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, KEY, `house/${DEAR}`)).status, 200);
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use');

@@ -3,6 +3,7 @@
 import { costOfLine, decodePriceLines } from '../../catalog/cost.ts';
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
+import { boundCost } from '../../core/usage-bounds.ts';
 import { tagsOf } from '../../records/tags.ts';
 import { decodeStoredTrace, type StoredTrace } from '../../routing/stored-trace.ts';
 import type { OpenRequest } from '../../usage/open-requests.ts';
@@ -94,19 +95,20 @@ export function encodeDetail(row: Row, context: RecordContext, isForOperator: bo
   return { ...encodeRequest(row, context), charge: encodeCharge({ charge, tier }, BigInt(String(row.cost))), trace };
 }
 
-/** Lines only where they are the cost, to the last digit. */
+/** Lines only where they are the cost, to the last digit, or are limited to it. */
 function encodeCharge({ charge, tier }: Pick<StoredTrace, 'charge' | 'tier'>, cost: bigint): Json {
   if (charge === null) return null;
   const decoded = decodePriceLines(charge);
   const tiered = { service_tier: tier?.name ?? null, assumed: tier?.isAssumed === true };
-  if (!decoded) return { basis: charge, ...tiered, lines: [] };
+  if (!decoded) return { basis: charge, ...tiered, limited: false, lines: [] };
   const lines = decoded.map((line) => ({ line, cost: costOfLine(line) }));
-  if (lines.reduce((sum, line) => sum + line.cost, 0n) !== cost) return null;
+  const sum = lines.reduce((total, line) => total + line.cost, 0n);
+  if (boundCost(sum) !== cost) return null;
   const encoded = lines.map(({ line: [kind, count, price], cost: part }) => {
     const million = decimalOf(costOfLine([kind, 1_000_000, price]));
     return { kind: nameOfKind(kind), count, price, price_per_million: million, cost: decimalOf(part) };
   });
-  return { basis: 'prices', ...tiered, lines: encoded };
+  return { basis: 'prices', ...tiered, limited: sum !== cost, lines: encoded };
 }
 
 /** Converts the name of a price kind to the snake case of the API. */

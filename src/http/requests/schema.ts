@@ -128,6 +128,9 @@ const charge = Type.Object(
       Type.String({ description: 'Service tier that the response was charged by; null for the standard one.' }),
     ),
     assumed: Type.Boolean({ description: 'Whether the prices of the service tier are not known, and were assumed.' }),
+    limited: Type.Boolean({
+      description: 'Whether the cost is 5,000 USD, the most of one request, and the lines add up to more.',
+    }),
     lines: Type.Array(
       Type.Object({
         kind: Type.String({ description: 'Of tokens, e.g. input, cached, cache_write or output; searches, requests.' }),
@@ -136,7 +139,7 @@ const charge = Type.Object(
         price_per_million: money,
         cost: money,
       }),
-      { description: 'They add up to the cost; empty for another basis than prices.' },
+      { description: 'They add up to the cost, unless it is limited; empty for another basis than prices.' },
     ),
   },
   { description: 'What the cost is made of; null where that was not kept.' },

@@ -67,6 +67,7 @@ export function Charge({ detail }: { detail: RequestDetail }) {
             ? REASONS[charge.basis]
             : 'The prices of the moment were not kept with this request.'}
         {charge?.service_tier && ` Service tier: ${charge.service_tier}${charge.assumed ? ASSUMED : '.'}`}
+        {charge?.limited && ' The cost is limited to the most that is charged for one request.'}
         {estimated && ' Its counts are estimates, since the provider reported none.'}
       </p>
     </section>

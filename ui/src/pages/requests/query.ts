@@ -75,7 +75,9 @@ export interface RequestDetail extends RequestView {
     service_tier: string | null;
     /** The prices of the service tier are not known. */
     assumed: boolean;
-    /** They add up to the cost. USD for one, and for all of the line. */
+    /** The cost is the most of one request, and less than its lines. */
+    limited: boolean;
+    /** They add up to the cost, unless it is limited. USD for one, and for all of the line. */
     lines: { kind: string; count: number; price: string; price_per_million: string; cost: string }[];
   } | null;
   trace: {
