@@ -1,6 +1,7 @@
 /** Searches of the web, and images of a tool, in a stream that its client leaves or that breaks off before they are counted: those that are done are charged. */
 
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, post, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
@@ -10,6 +11,8 @@ const CAPPED = 'sk-test-of-images-capped-0123456789';
 
 let upstream: TestUpstream;
 let gateway: TestGateway;
+/** Answers of the upstream that are held open. */
+const waiting: ServerResponse[] = [];
 
 const framesOf = (list: Json[]): string =>
   list.map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join('');
@@ -100,6 +103,7 @@ before(async () => {
     const [all, ofText] = path.endsWith('/messages') ? [MESSAGES, 2] : [responses, 3];
     const frames = framesOf(bytes.includes('breaks early') ? all.slice(0, -ofText) : all);
     answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(frames);
+    if (bytes.includes('waits')) waiting.push(answer);
     if (bytes.includes('breaks')) setTimeout(() => answer.destroy(), 50);
   });
   const models = 'models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.00001", web_search: "0.01" } }]';
@@ -164,7 +168,7 @@ for (const model of ['a/m', 'r/m'])
       assert.ok(record.total_cost >= 0.02 && record.total_cost < 0.021, `${record.total_cost}`);
     });
 
-async function draw(input: string, key?: string): Promise<{ id: string; status: number; text: string }> {
+function askForImage(input: string, key?: string): Promise<Response> {
   const asked = {
     model: 'openai/gpt-5.4',
     input,
@@ -172,25 +176,26 @@ async function draw(input: string, key?: string): Promise<{ id: string; status: 
     max_output_tokens: 16,
     tools: [{ type: 'image_generation' }],
   };
-  const answer = await post(`${gateway.url}/v1/responses`, asked, {
-    ...HEADERS.chat,
-    ...(key !== undefined && { authorization: `Bearer ${key}` }),
-  });
-  const id = String(answer.headers.get('x-polygate-generation-id'));
-  return { id, status: answer.status, text: await answer.text().catch(() => '') };
+  const headers = { ...HEADERS.chat, ...(key !== undefined && { authorization: `Bearer ${key}` }) };
+  return post(`${gateway.url}/v1/responses`, asked, headers);
+}
+
+/** Generation id of an answer that was read until its end. */
+async function draw(input: string): Promise<string> {
+  const answer = await askForImage(input);
+  await answer.text().catch(() => '');
+  return String(answer.headers.get('x-polygate-generation-id'));
 }
 
 test('images of a tool are charged by the tokens of its model', async () => {
-  const { id } = await draw('whole');
-  const record = await recordOf(gateway.url, id);
+  const record = await recordOf(gateway.url, await draw('whole'));
   // 40 of 0.0000025, 10 of 0.000015, and 100 of 0.000008 and 272 of 0.00003 by the tool.
   assert.deepEqual([record.status, record.total_cost], ['completed', 0.00921]);
 });
 
 for (const input of ['breaks', 'breaks early'])
   test(`images of a stream that ${input} are charged by their quality`, async () => {
-    const { id } = await draw(input);
-    const record = await recordOf(gateway.url, id);
+    const record = await recordOf(gateway.url, await draw(input));
     assert.equal(record.status, 'partial');
     const images = (6240 + 408) * 0.00003;
     assert.ok(record.total_cost > images && record.total_cost < images + 0.001, `${record.total_cost}`);
@@ -224,7 +229,9 @@ test('images of a translated stream that breaks off are charged by their quality
 });
 
 test('a budget holds three large images of each request', async () => {
-  const answers = await Promise.all(Array.from({ length: 6 }, () => draw('breaks', CAPPED)));
+  const answers = await Promise.all(Array.from({ length: 6 }, () => askForImage('waits', CAPPED)));
+  for (const answer of waiting) answer.destroy();
+  await Promise.all(answers.map((answer) => answer.text().catch(() => '')));
   const admitted = answers.filter(({ status }) => status === 200);
   // Each holds 0.60, or half of the rest.
   assert.ok(admitted.length > 0 && admitted.length < 6, `${admitted.length}`);
