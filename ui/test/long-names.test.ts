@@ -179,27 +179,27 @@ const BROKEN_PARTS = (
   return [...element.textContent.matchAll(${part})].filter(isBroken).map(([found]) => found);
 })`;
 
-test('a cost that is limited is told beside its lines, which are more', async () => {
-  const answer = await ask(gateway, KEY, `house/${DEAR}`);
-  const id = answer.headers.get('x-polygate-request-id');
-  const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${id}`);
-  const charge = visitor.page.getByRole('dialog').getByRole('region', { name: 'Use and cost' }).locator('..');
-  await charge.getByText('The cost is limited to the most that is charged for one request.').waitFor();
-  await charge.getByRole('row', { name: /^Input 123,456 / }).waitFor();
-  await charge.getByRole('row', { name: 'In all 135,801 $5,000.00' }).waitFor();
-  await assertSound(visitor);
-});
-
 test('no line ends within a large sum, or within a word of the name of a setting', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use', { width: 360 });
+  await page.clock.install();
+  await page.goto(`${gateway.url}/ui/use`);
+  const large = page
+    .getByRole('definition')
+    .filter({ hasText: /\$\d\d,\d{3}\.\d{8}/ })
+    .first();
+  await page
+    .getByRole('definition')
+    .filter({ hasText: /\$0\.\d/ })
+    .first()
+    .waitFor();
   for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, KEY, `house/${DEAR}`)).status, 200);
-  const { page } = await signInAsAdmin(browser, gateway, '/ui/use');
+  // The sum grows in place when it is read again.
+  await page.clock.fastForward(60_000);
+  await large.waitFor();
+  assert.deepEqual(await page.evaluate(BROKEN_PARTS('dl dd', /\$[\d,.]+/g)), []);
   for (const path of ['use', 'requests']) {
     await page.goto(`${gateway.url}/ui/${path}`);
-    await page
-      .getByRole('definition')
-      .filter({ hasText: /\$\d\d,\d{3}\.\d{8}/ })
-      .first()
-      .waitFor();
+    await large.waitFor();
     for (const width of [360, NARROW, 640, 1024, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       assert.deepEqual(await page.evaluate(BROKEN_PARTS('dl dd', /\$[\d,.]+/g)), [], `${path}, ${width} wide`);
@@ -210,4 +210,15 @@ test('no line ends within a large sum, or within a word of the name of a setting
   await page.goto(`${gateway.url}/ui/config?all=true`);
   await page.getByText('key_defaults.limits.requests_per_minute').waitFor();
   assert.deepEqual(await page.evaluate(BROKEN_PARTS('td:first-child button', /[^._]+[._]?/g)), []);
+});
+
+test('a cost that is limited is told beside its lines, which are more', async () => {
+  const answer = await ask(gateway, KEY, `house/${DEAR}`);
+  const id = answer.headers.get('x-polygate-request-id');
+  const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${id}`);
+  const charge = visitor.page.getByRole('dialog').getByRole('region', { name: 'Use and cost' }).locator('..');
+  await charge.getByText('The cost is limited to the most that is charged for one request.').waitFor();
+  await charge.getByRole('row', { name: /^Input 123,456 / }).waitFor();
+  await charge.getByRole('row', { name: 'In all 135,801 $5,000.00' }).waitFor();
+  await assertSound(visitor);
 });

@@ -54,7 +54,8 @@ export function Figure({ label, value, note }: { label: string; value: ReactNode
   return (
     <div className="@container min-w-0 px-4 py-3.5">
       <dt className="text-dim">{label}</dt>
-      <dd ref={tellLength} className="figure mt-0.5 font-medium tracking-tight tabular-nums">
+      {/* A new function each time, which is called for a value that changes in place, too. */}
+      <dd ref={(element) => tellLength(element)} className="figure mt-0.5 font-medium tracking-tight tabular-nums">
         {value}
       </dd>
       {note && <dd className="text-dim">{note}</dd>}
