@@ -2,7 +2,7 @@
 
 import type { HttpProxy } from '../core/http-proxy.ts';
 import { isLoopback } from '../core/loopback.ts';
-import { contains, parseAddress, parseRange, type Range } from './ip-address.ts';
+import { contains, isRange, parseAddress, parseRange, type Range } from './ip-address.ts';
 
 /** Metadata servers of cloud platforms are there, and a proxy would ask for those of its own machine. */
 const LINK_LOCAL: readonly Range[] = ['169.254.0.0/16', 'fe80::/10', '::ffff:169.254.0.0/112'].map(parseRange);
@@ -31,7 +31,7 @@ function parseRule(text: string): Rule {
   const [, bracketed, portBehind, name, portOfName, address] = RULE.exec(text.toLowerCase()) ?? [];
   const host = (bracketed ?? name ?? address ?? '').replace(/^\*?\./, '');
   const port = portBehind ?? portOfName;
-  const range = parseAddress(host.replace(/\/.*$/, '')) && parseRange(host);
+  const range = isRange(host) ? parseRange(host) : undefined;
   return (name, its) => {
     if (host === '' || (port !== undefined && Number(port) !== its)) return false;
     if (range) return hasHost(range, name);
