@@ -33,7 +33,7 @@ attack(
 
     const statuses = new Set<number>();
     let requests = 0;
-    const writing = async () => {
+    const empty = async () => {
       // Shorter and longer than the file has to stay the same.
       for (const pause of [5, 50, 400, 20, 700]) {
         truncateSync(file);
@@ -42,6 +42,11 @@ attack(
         appendFileSync(file, text(''));
         await wait(60);
       }
+    };
+    const writing = async () => {
+      // A busy machine answers few requests meanwhile.
+      do await empty();
+      while (requests <= 50);
       writeFileSync(file, text(`, { name: next, key: ${KEY}-next }`));
     };
     const done = writing().then(() => wait(100));
