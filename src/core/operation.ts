@@ -179,7 +179,7 @@ export interface CompleteOperation extends OperationBase {
   // Facing clients.
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for content that the hub can't represent. */
   decodeRequest(body: Json): ChatRequest;
-  /** Number of tool results after the last turn of the model, which is the only one to be counted, that say that their tool failed; absent if the protocol does not mark them. */
+  /** Number of failed tool results after the last turn of the model: a conversation is sent whole each time, and each failure counts once. Absent if the protocol does not mark them. The body may have wrong types. */
   toolFailuresOf?(body: Json): number;
   /** Returns what an answer takes from its request, such as members that it repeats. `sent`: the request with the items to which it refers. */
   echoOf?(body: Json, sent?: Json): unknown;

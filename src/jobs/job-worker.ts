@@ -182,7 +182,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     if (jump < -CLOCK_JUMP_MS) {
       // Those that wait here do so for the moment before.
       await Promise.all([...runs].map((run) => run.stop()));
-      // Other gateways of a database may have shifted them, or none; what lies too far ahead is corrected.
+      // On PostgreSQL several gateways would shift them; there, what lies too far ahead is corrected by a look.
       if (store.engine === 'sqlite') {
         log.warn({ kind, by: -jump }, 'the clock was set back; due times of jobs are shifted with it');
         await store.call('shiftJobs', { kind, now, by: -jump });

@@ -17,7 +17,8 @@ const EXPIRY_MOMENT = 'expiry';
 /**
  * Opens the clock by which stored data expire. It is that of the store, but where that is set ahead it follows a day in an hour, and
  * goes on from there after a restart: a clock that is wrong for a while, as after a boot without network, deletes next to nothing. The
- * first start takes the clock as it is, and where that was ahead, a day after it was set back counts. Ask it often: what passed since the last question is the time in which it may follow.
+ * first start takes the clock as it is. A clock that was set back counts again after it was behind for a day. Ask it often: the time since the
+ * last question is that in which it may follow.
  */
 export async function openExpiryClock(
   store: Pick<Store, 'call'>,

@@ -17,7 +17,7 @@ export interface NewJob {
   lane: string;
   /** Tenant, for the limit per owner. */
   owner: string;
-  /** Unix milliseconds. */
+  /** Unix milliseconds, at most two hours ahead: what is due later counts as written by a clock that was set back since. */
   dueAt: number;
 }
 

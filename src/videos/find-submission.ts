@@ -8,7 +8,7 @@ import { queryUpstream } from './status-query.ts';
 /** Timeout of a submission. It is long, because after a timeout it is unknown whether the task was accepted. */
 export const SUBMISSION_TIMEOUT_MS = 180_000;
 /** Maximum difference between the clocks of gateways. */
-const CLOCK_SKEW_MS = 60_000;
+export const CLOCK_SKEW_MS = 60_000;
 
 /**
  * `impossible`: the provider has no task list. One that is not configured at the moment may have one, so it is `unclear`. A

@@ -2,7 +2,7 @@
 
 import { accept } from './accept.ts';
 import type { DecideChange, LoadedVideo } from './change.ts';
-import { findLostSubmission, SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
+import { CLOCK_SKEW_MS, findLostSubmission, SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
 import { failure, settle } from './settle.ts';
 import { reschedule, retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
 
@@ -17,8 +17,8 @@ export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
   const now = context.clock.now();
   const { sentAt = attempt.createdAt } = attempt;
   const { unclearSince } = task.memory;
-  // A moment that lies ahead is of a clock that was set back since. The true one is not known, and no list proves that the task is missing.
-  const isKnown = unclearSince === undefined && sentAt <= now;
+  // A moment that lies far ahead is of a clock that was set back since. The true one is not known, and no list proves that the task is missing.
+  const isKnown = unclearSince === undefined && sentAt <= now + CLOCK_SKEW_MS;
   const since = isKnown ? sentAt : Math.min(unclearSince ?? now, now);
   const elapsed = now - since;
   const marked = isKnown ? {} : { task: { memory: { ...task.memory, unclearSince: since } } };

@@ -234,6 +234,20 @@ test('an inconclusive task list is queried for ten minutes also where the clock 
   assert.equal(rig.upstream.posts, 1);
 });
 
+test('a submission is sent again where the list has no task, also if its moment is seconds ahead of the clock of another gateway', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onSubmit = (take) => (rig.upstream.posts === 1 ? 'reset' : taken(take()));
+  rig.upstream.onFind = () => says({ type: 'none' });
+  const { id } = await rig.create();
+  await rig.work();
+  rig.clock.set(rig.clock.now() - 5 * SECOND);
+  const now = rig.clock.now();
+  await rig.store.call('correctJobs', { kind: 'video', now, latest: now, leaseUntil: now });
+  await rig.work();
+  assert.equal((await rig.ended(id)).status, 'completed');
+  assert.equal(rig.upstream.posts, 2);
+});
+
 test('a task list proves nothing where the clock is set back by years after a submission: it is not sent again', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onSubmit = () => 'reset';
