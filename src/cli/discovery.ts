@@ -1,14 +1,46 @@
-/** Discovery of models for commands: asks every provider that is asked for its models, once. */
+/** Providers for commands: opened from the configuration, and asked for their models once. */
 
 import { pino } from 'pino';
 import { knownEntries } from '../catalog/updated.ts';
 import type { Config, ProviderConfig } from '../config/resolved.ts';
 import { version } from '../core/version.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
-import { createUpstreamClient } from '../transport/upstream-client.ts';
+import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
+
+type ProviderSettings = Pick<Config, 'data' | 'server' | 'network' | 'routing' | 'providers'>;
+
+export interface OpenProviders {
+  models: ProviderRegistry;
+  upstream: UpstreamClient;
+  close(): Promise<void>;
+}
+
+export function openProviders(
+  { data, server, network, routing, providers }: ProviderSettings,
+  wanted: readonly ProviderConfig[] = providers,
+): OpenProviders {
+  const { proxy } = network;
+  const upstream = createUpstreamClient(server.deadlines, { proxy });
+  const models = createProviderRegistry(wanted, {
+    upstream,
+    log: pino({ level: 'silent' }),
+    userAgent: `polygate/${version}`,
+    routes: routing,
+    proxy,
+    known: knownEntries(data),
+  });
+  return {
+    models,
+    upstream,
+    close() {
+      models.close();
+      return upstream.close();
+    },
+  };
+}
 
 /** A directory of the models known without a network; no request is sent with it. */
-export async function configuredModels(config: Pick<Config, 'data' | 'server' | 'network' | 'routing' | 'providers'>) {
+export function offlineModels(config: ProviderSettings): Promise<ProviderRegistry> {
   const unasked = config.providers.map((one) =>
     one.state === 'ready' && !Array.isArray(one.models) ? { ...one, models: [] } : one,
   );
@@ -17,21 +49,11 @@ export async function configuredModels(config: Pick<Config, 'data' | 'server' | 
 
 /** Resolves within the timeout of a model list, also if providers fail; their states say so. */
 export async function discoverModels(
-  { data, server, network, routing, providers }: Pick<Config, 'data' | 'server' | 'network' | 'routing' | 'providers'>,
-  wanted: readonly ProviderConfig[] = providers,
+  config: ProviderSettings,
+  wanted?: readonly ProviderConfig[],
 ): Promise<ProviderRegistry> {
-  const upstream = createUpstreamClient(server.deadlines, { proxy: network.proxy });
-  const log = pino({ level: 'silent' });
-  const models = createProviderRegistry(wanted, {
-    upstream,
-    log,
-    userAgent: `polygate/${version}`,
-    routes: routing,
-    proxy: network.proxy,
-    known: knownEntries(data),
-  });
+  const { models, close } = openProviders(config, wanted);
   await models.discovered();
-  models.close();
-  await upstream.close();
+  await close();
   return models;
 }

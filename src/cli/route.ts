@@ -1,17 +1,13 @@
 /** `polygate route`: prints the routing decision for a request without sending it. */
 
 import { readFileSync } from 'node:fs';
-import { pino } from 'pino';
-import { knownEntries } from '../catalog/updated.ts';
 import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
 import { read } from '../core/json/json.ts';
-import { version } from '../core/version.ts';
-import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { type Explanation, explain } from '../inference/explain.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { createRoutingState } from '../routing/state.ts';
-import { createUpstreamClient } from '../transport/upstream-client.ts';
+import { openProviders } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
@@ -28,19 +24,11 @@ const HEADINGS = ['', 'ENDPOINT', 'MODEL', 'USD/M', 'PATH', 'WHY'];
 
 /** Does not know the cooldowns and statistics of a running gateway: all endpoints count as healthy. */
 export async function showRoute(model: string, options: RouteCommandOptions): Promise<void> {
-  const { data, server, network, providers, routing, responses } = loadConfig(configSource(options));
+  const config = loadConfig(configSource(options));
+  const { routing, responses } = config;
   const { request, protocol, provider: policy } = options;
   const body = request === undefined ? undefined : readJsonFile(request);
-  const upstream = createUpstreamClient(server.deadlines, { proxy: network.proxy });
-  const log = pino({ level: 'silent' });
-  const models = createProviderRegistry(providers, {
-    upstream,
-    log,
-    userAgent: `polygate/${version}`,
-    routes: routing,
-    proxy: network.proxy,
-    known: knownEntries(data),
-  });
+  const { models, close } = openProviders(config);
   try {
     const state = createRoutingState({ cooldown: () => routing.cooldown });
     const explanation = await explain(
@@ -50,8 +38,7 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
     if (options.json) printJson(explanation);
     else printExplanation(explanation);
   } finally {
-    models.close();
-    await upstream.close();
+    await close();
   }
 }
 

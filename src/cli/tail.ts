@@ -8,7 +8,7 @@ import type { RequestFilter } from '../store/operations/requests.ts';
 import type { Store } from '../store/store.ts';
 import { knownCostOf } from '../usage/report.ts';
 import { newestRequests, type RequestPage, requestsSince } from '../usage/request-search.ts';
-import { configuredModels } from './discovery.ts';
+import { offlineModels } from './discovery.ts';
 import { withKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 
@@ -43,7 +43,7 @@ export async function tail({ key, model, failed, limit, once, json, ...options }
   // Its reader, such as `head`, has left.
   process.stdout.once('error', () => stopped.abort());
   const config = loadConfig(configSource(options));
-  const models = await configuredModels(config);
+  const models = await offlineModels(config);
   await withKeys(config, async ({ keys, store }) => {
     const names = await keys.names();
     const context: LineContext = { names, hasPrice: (name) => hasPrice(models, name) };

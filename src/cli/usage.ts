@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { UseRow } from '../usage/use-groups.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../usage/use-query.ts';
 import { reportUse, type UseReport } from '../usage/use-report.ts';
-import { configuredModels } from './discovery.ts';
+import { offlineModels } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
@@ -43,7 +43,7 @@ export async function showUsage(options: UsageOptions): Promise<void> {
   try {
     const names = await keyNames(store, config);
     if (options.key !== undefined) query.filter.keyId = findKeyId(options.key, names);
-    const directory = await configuredModels(config);
+    const directory = await offlineModels(config);
     const report = await reportUse(store, query, { names, hasPrice: (model) => hasPrice(directory, model) });
     const data = report.data.map(withKeyName);
     if (options.json) printJson({ ...report, data });

@@ -8,12 +8,11 @@ import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
 import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
-import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { createVideoTasks } from '../gateway/video-tasks.ts';
 import type { VideoOptions } from '../http/videos/options.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
 import { openStore } from '../store/open.ts';
-import { createUpstreamClient } from '../transport/upstream-client.ts';
+import { openProviders } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
@@ -71,25 +70,16 @@ function cancelMessage({ id, status }: VideoTask): string {
 async function withVideos(options: ConfigOptions, work: (video: VideoOptions) => Promise<void>): Promise<void> {
   const config = loadConfig(configSource(options));
   const store = await openStore({ ...config, role: 'guest' });
-  const { server, network } = config;
-  const upstream = createUpstreamClient(server.deadlines, { proxy: network.proxy });
-  const log = pino({ level: 'silent' });
-  const userAgent = `polygate/${version}`;
-  const models = createProviderRegistry(config.providers, {
-    upstream,
-    log,
-    userAgent,
-    routes: config.routing,
-    proxy: network.proxy,
-  });
+  const { server } = config;
+  const { models, upstream, close } = openProviders(config);
   const baseUrl = server.publicUrl ?? localUrl(server);
   const tasks = createVideoTasks({
     config,
     store,
     expiry: systemClock,
     secrets: await openSecrets({ config, store }),
-    log,
-    userAgent,
+    log: pino({ level: 'silent' }),
+    userAgent: `polygate/${version}`,
     models: () => models,
     upstream: () => upstream,
     baseUrl: () => baseUrl,
@@ -97,8 +87,7 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   try {
     await work(tasks.video);
   } finally {
-    models.close();
-    await Promise.all([tasks.stop(0), upstream.close()]);
+    await Promise.all([tasks.stop(0), close()]);
     await store.close();
   }
 }

@@ -5,7 +5,7 @@ import { sleep, systemClock } from '../../core/clock.ts';
 import type { Json } from '../../core/json/json.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
 import type { RequestFilter } from '../../store/operations/requests.ts';
-import { configuredModels } from '../discovery.ts';
+import { offlineModels } from '../discovery.ts';
 import { withKeys } from '../keys.ts';
 import { type ConfigOptions, configSource } from '../source.ts';
 import { printJson } from '../table.ts';
@@ -32,7 +32,7 @@ const CLEAR_REST = '\x1b[J';
 /** Ends with `once`, without a terminal, by a key, or by a signal. */
 export async function top({ key, model, once, json, ...options }: TopOptions): Promise<void> {
   const config = loadConfig(configSource(options));
-  const models = await configuredModels(config);
+  const models = await offlineModels(config);
   await withKeys(config, async ({ keys, store }) => {
     const names = await keys.names();
     const filter: RequestFilter = {
