@@ -37,11 +37,6 @@ export function newTimeOrderedId(now: number): string {
   return latest.time + digits.slice(used - RANDOM_DIGITS, used);
 }
 
-/** The smallest id of a millisecond; all ids of earlier milliseconds sort before it. */
-export function firstRequestIdAt(now: number): string {
-  return PREFIX + timeDigits(now) + '0'.repeat(RANDOM_DIGITS);
-}
-
 function timeDigits(now: number): string {
   const ms = Math.min(MAX_TIME_MS, Math.max(0, Math.floor(now)));
   return ms.toString(16).padStart(TIME_DIGITS, '0');

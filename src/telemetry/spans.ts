@@ -10,7 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type Clock, systemClock } from '../core/clock.ts';
+import { systemClock } from '../core/clock.ts';
 import { decimalOf } from '../core/money.ts';
 import { requestAttributes, responseAttributes } from './conventions.ts';
 import type { AttemptFacts, CallFacts, RequestFacts, RequestHead, RequestObserver } from './observer.ts';
@@ -25,11 +25,9 @@ interface StartedSpan {
 export interface SpanOptions {
   /** Whether trace context is sent to upstreams. */
   propagate: boolean;
-  /** Clock of this machine, which the tracer uses, too; not the clock of the store. */
-  clock?: Pick<Clock, 'now'>;
 }
 
-export function createSpanObserver(tracer: Tracer, { propagate, clock = systemClock }: SpanOptions): RequestObserver {
+export function createSpanObserver(tracer: Tracer, { propagate }: SpanOptions): RequestObserver {
   return {
     begin(head) {
       const server = tracer.startSpan(head.method, { kind: SpanKind.SERVER }, parentContext(head));
@@ -38,7 +36,8 @@ export function createSpanObserver(tracer: Tracer, { propagate, clock = systemCl
       const started: StartedSpan[] = [];
       return {
         attemptStarting() {
-          const at = clock.now();
+          // Of this machine, as the tracer has it; not the time of the store.
+          const at = systemClock.now();
           const span = tracer.startSpan('upstream', { kind: SpanKind.CLIENT, startTime: at }, within);
           started.push({ span, at });
           return propagate ? propagationHeaders(span, head) : {};

@@ -146,7 +146,7 @@ export const findStoredResponse = reading<NamedResponse, StoredResponse | undefi
 
 async function findRow(transaction: Transaction, named: NamedResponse): Promise<StoredResponse | undefined> {
   const [row] = await transaction.all(
-    `SELECT ${columnsOf('response', HEAD_COLUMNS)} FROM stored_name AS known
+    `SELECT ${columnsOfResponse(HEAD_COLUMNS)} FROM stored_name AS known
      JOIN stored_response AS response ON response.row_id = known.row_id AND response.owner = known.owner
      WHERE known.owner = :owner AND known.kind = 'response' AND known.name = :id AND response.expires_at > :now`,
     { ...named },
@@ -183,7 +183,7 @@ export const readStoredChain = reading<ChainQuery, StoredChain | NeededRoom | 'u
     if (isCut) return Number(oldest.depth) >= maxItems ? 'too-long' : 'unknown';
     if (Number(oldest.all_bytes) > room) return { needs: Number(oldest.all_bytes) };
     const rows = await transaction.all(
-      `${CHAIN_SQL} SELECT ${columnsOf('response')} FROM chain
+      `${CHAIN_SQL} SELECT ${columnsOfResponse()} FROM chain
        JOIN stored_response AS response ON response.row_id = chain.row_id ORDER BY chain.depth`,
       values,
     );
@@ -263,9 +263,9 @@ export const findStoredItems = reading<
   };
 });
 
-function columnsOf(table: string, columns = STORED_COLUMNS): string {
+function columnsOfResponse(columns = STORED_COLUMNS): string {
   return columns
     .split(/,\s*/)
-    .map((column) => `${table}.${column}`)
+    .map((column) => `response.${column}`)
     .join(', ');
 }

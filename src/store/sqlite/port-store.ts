@@ -1,7 +1,7 @@
 /** Store of another thread: its calls go straight to the database threads, which commit them with those of the gateway. */
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { type Clock, systemClock } from '../../core/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { createHealthCheck } from '../health.ts';
 import type { StoreOperation } from '../operation.ts';
 import type { DatabaseRole, Store } from '../store.ts';
@@ -13,7 +13,6 @@ export interface PortStoreOptions {
   operations: Record<string, StoreOperation<never, unknown>>;
   /** Connects the port to the thread that owns the database; closes it if there is none at the moment. */
   attach(role: DatabaseRole, port: MessagePort): void;
-  clock?: Clock;
 }
 
 interface Line {
@@ -22,13 +21,13 @@ interface Line {
 }
 
 /** Only operations on the state. */
-export function createPortStore({ operations, attach, clock = systemClock }: PortStoreOptions): Store {
+export function createPortStore({ operations, attach }: PortStoreOptions): Store {
   const lines = new Map<DatabaseRole, Line>();
   let closed = false;
 
   function open(role: DatabaseRole): Line {
     const { port1: port, port2 } = new MessageChannel();
-    const line = { port, pending: createPendingCalls(clock) };
+    const line = { port, pending: createPendingCalls() };
     port.on('message', (message: ThreadMessage) => {
       if (message.type === 'results') line.pending.settle(message.results);
     });
@@ -55,8 +54,8 @@ export function createPortStore({ operations, attach, clock = systemClock }: Por
   const store: Store = {
     engine: 'sqlite',
     call: call as Store['call'],
-    now: clock.now,
-    health: createHealthCheck({ call: call as Store['call'] }, clock),
+    now: systemClock.now,
+    health: createHealthCheck({ call: call as Store['call'] }, systemClock),
     async close() {
       closed = true;
       for (const { port } of lines.values()) port.close();
