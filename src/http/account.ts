@@ -1,4 +1,4 @@
-/** Account routes of a key: usage reports, single usage records, limits and remaining budget. */
+/** Handlers of the account routes of a key: usage reports, single usage records, limits and remaining budget. */
 
 import type { AdmissionControl } from '../accounting/admission.ts';
 import { requestIdOf } from '../core/answer-id.ts';

@@ -1,4 +1,4 @@
-/** Model list routes: encoding in each protocol, paging, and 304 for an unchanged list. */
+/** Handler of the model lists: encoding in each protocol, paging, and 304 for an unchanged list. */
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';

@@ -1,4 +1,4 @@
-/** Routes of conversations: the conversations of a key, and their items. */
+/** Handlers of conversations: the conversations of a key, and their items. */
 
 import { GatewayError } from '../core/errors.ts';
 import { readBody } from '../core/json/body.ts';

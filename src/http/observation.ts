@@ -67,10 +67,11 @@ export function observe(
   const { method = 'GET', headers } = request;
   const { traceparent, tracestate } = headers as Record<string, string | undefined>;
   const watched: RequestObservation | undefined = observer?.begin({ requestId, method, traceparent, tracestate });
-  let told: Promise<DispatchOutcome> | undefined;
+  /** Resolves when the outcome of the call is logged. */
+  let logged: Promise<DispatchOutcome> | undefined;
 
-  async function follow(followed: FollowedCall, carried: Promise<DispatchOutcome>): Promise<DispatchOutcome> {
-    const outcome = await carried;
+  async function follow(followed: FollowedCall, dispatched: Promise<DispatchOutcome>): Promise<DispatchOutcome> {
+    const outcome = await dispatched;
     observation.error = outcome.error?.code;
     watched?.callEnded(factsOf(followed, outcome));
     logCall(followed, outcome, log);
@@ -78,7 +79,7 @@ export function observe(
   }
 
   async function end(): Promise<void> {
-    const outcome = await told?.catch(() => undefined);
+    const outcome = await logged?.catch(() => undefined);
     const { route, error } = observation;
     const status = response.headersSent ? response.statusCode : undefined;
     const isGone = status === undefined || !response.writableFinished;
@@ -94,9 +95,9 @@ export function observe(
     route: 'unknown',
     protocol,
     attempt: () => watched?.attemptStarting() ?? {},
-    follow(followed, carried) {
-      told = follow(followed, carried);
-      return told;
+    follow(followed, dispatched) {
+      logged = follow(followed, dispatched);
+      return logged;
     },
   };
   response.on('close', end);

@@ -1,4 +1,4 @@
-/** Routes of stored responses: get, cancel, delete, and list of input items. */
+/** Handlers of stored responses: get, cancel, delete, and list of input items. */
 
 import { Readable } from 'node:stream';
 import { replayStream } from '../protocols/responses/replay-stream.ts';

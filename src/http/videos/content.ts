@@ -1,4 +1,4 @@
-/** Video content routes: for the owner of a task, and for holders of a signed URL. */
+/** Handlers of video content: for the owner of a task, and for holders of a signed URL. */
 
 import { systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';

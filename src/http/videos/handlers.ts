@@ -1,4 +1,4 @@
-/** Video routes: create, list, get, cancel and delete tasks, their content and their webhook deliveries. */
+/** Handlers of the video routes: create, list, get, cancel and delete tasks, their content and their webhook deliveries. */
 
 import type { AdmissionControl } from '../../accounting/admission.ts';
 import { systemClock } from '../../core/clock.ts';
