@@ -57,7 +57,7 @@ function ignoreLostLog(): void {}
 function program(): Command {
   const root = new Command('polygate')
     .description(
-      'A self-hosted gateway: four model protocols in front of any provider. Without a command it is served.',
+      'A self-hosted gateway: four model protocols in front of any provider. Without a command, it runs the gateway.',
     )
     .version(version)
     .exitOverride()
