@@ -37,6 +37,6 @@ export interface OperationHandler {
 export interface Translation {
   upstream: UpstreamProtocol;
   target: Target;
-  /** Completes the decoded request, e.g. with fetched media. */
-  complete(request: ChatRequest): Promise<void>;
+  /** Adds what the decoded request lacks: state of the provider from earlier turns, and fetched media. */
+  enrich(request: ChatRequest): Promise<void>;
 }

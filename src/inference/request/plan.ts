@@ -40,10 +40,10 @@ export function plan(
   };
   const isReshaped = call.operation.name === 'embed' && endpoint.dialect.embeddings !== undefined;
   if (upstream === call.protocol && !isReshaped) return planPassthrough(call, endpoint, { target, memory });
-  const complete = async (request: ChatRequest): Promise<void> => {
+  const enrich = async (request: ChatRequest): Promise<void> => {
     memory.restore(call.owner, target.origin, request.turns);
     await prepare(request, endpoint, client);
   };
-  const translated = () => handlerOf(call.operation).translate(call, endpoint, { upstream, target, complete });
+  const translated = () => handlerOf(call.operation).translate(call, endpoint, { upstream, target, enrich });
   return upstream.load ? upstream.load().then(translated) : translated();
 }

@@ -1,4 +1,4 @@
-/** Translated request: decodes the body to the hub form, completes it, and encodes it for another protocol. */
+/** Translated request: decodes the body to the hub form, adds what it lacks, and encodes it for another protocol. */
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -22,7 +22,7 @@ import { renameTools } from './tool-names.ts';
 export async function planTranslation(
   call: InferenceCall,
   endpoint: Endpoint,
-  { upstream, target, complete }: Translation,
+  { upstream, target, enrich }: Translation,
 ): Promise<Plan> {
   const { complete: client } = call.protocol.operations;
   const { complete: wire, 'count-tokens': counting } = upstream.operations;
@@ -54,7 +54,7 @@ export async function planTranslation(
     await checkTexts(argumentsIn(request), tooManyValues);
     const settled = settleResults(request.turns, { counted: counts });
     request.turns = settled.turns;
-    await complete(request);
+    await enrich(request);
     await yieldIfLarge(call.bytes.length);
     const { body: encoded, dropped } = encode(request);
     await yieldIfLarge(call.bytes.length);
