@@ -2,7 +2,8 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { VideoTask } from '../records/video-task.ts';
-import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
+import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
+import { changeTask } from './change.ts';
 import { jobLaneOf, targetOf, type VideoContext } from './context.ts';
 import { failure, settle } from './settle.ts';
 

@@ -6,8 +6,6 @@ import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 import { retryWhileUnavailable } from '../store/unavailable.ts';
 import { jobLaneOf, type VideoContext } from './context.ts';
 
-export type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
-
 /** Decides a change; undefined leaves the task as it is. Called again after each conflict, with the current task, and while the store is unavailable. */
 export type DecideChange = (loaded: LoadedVideo) => VideoChange | undefined;
 

@@ -1,7 +1,7 @@
 /** Lost submissions: searches the upstream's task list for a submission whose response was not received. */
 
 import type { FindResult } from '../core/video.ts';
-import type { LoadedVideo } from './change.ts';
+import type { LoadedVideo } from '../store/operations/videos.ts';
 import { targetOf, type VideoContext } from './context.ts';
 import { queryUpstream } from './status-query.ts';
 

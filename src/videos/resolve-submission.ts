@@ -1,7 +1,8 @@
 /** Ambiguous submissions: resolves whether the upstream accepted a task whose submission got no clear response. */
 
+import type { LoadedVideo } from '../store/operations/videos.ts';
 import { accept } from './accept.ts';
-import type { DecideChange, LoadedVideo } from './change.ts';
+import type { DecideChange } from './change.ts';
 import { CLOCK_SKEW_MS, findLostSubmission, SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
 import { failure, settle } from './settle.ts';
 import { reschedule, retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';

@@ -2,8 +2,8 @@
 
 import type { TaskErrorCode, VideoCharge, VideoFailure } from '../core/video.ts';
 import type { TaskAsset, TerminalStatus, VideoTask } from '../records/video-task.ts';
+import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 import { newDelivery } from '../webhooks/envelope.ts';
-import type { LoadedVideo, VideoChange } from './change.ts';
 import { laneOf, type VideoContext } from './context.ts';
 import { costOfCompleted, costWithoutVideo, ledgerEntry, type TaskCost } from './task-cost.ts';
 import { encodeTask } from './task-object.ts';

@@ -5,10 +5,11 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { SubmitResult, VideoCall, VideoFailure, VideoRef, VideoRequest } from '../core/video.ts';
+import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 import { retryWhileUnavailable } from '../store/unavailable.ts';
 import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { accept } from './accept.ts';
-import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
+import { changeTask } from './change.ts';
 import { targetOf, type VideoTarget } from './context.ts';
 import { SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
 import { inlineInputs } from './inline-inputs.ts';

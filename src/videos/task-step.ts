@@ -3,14 +3,8 @@
 import type { Clock } from '../core/clock.ts';
 import type { Job } from '../jobs/job.ts';
 import type { VideoTask } from '../records/video-task.ts';
-import {
-  changeTask,
-  type DecideChange,
-  type LoadedVideo,
-  type NextRun,
-  rescheduledChange,
-  type VideoChange,
-} from './change.ts';
+import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
+import { changeTask, type DecideChange, type NextRun, rescheduledChange } from './change.ts';
 import type { VideoContext } from './context.ts';
 import { failureDelay } from './delay.ts';
 

@@ -4,8 +4,6 @@ import { type Author, addAudit } from '../audit-rows.ts';
 import { type Row, reading, writing } from '../operation.ts';
 import { addSecret, type StoredSecret } from '../secret-rows.ts';
 
-export type { StoredSecret } from '../secret-rows.ts';
-
 /** Time in which several reads of a key's secrets are one entry. */
 const READ_INTERVAL_MS = 3_600_000;
 
