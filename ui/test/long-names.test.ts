@@ -212,6 +212,28 @@ test('no line ends within a large sum, or within a word of the name of a setting
   assert.deepEqual(await page.evaluate(BROKEN_PARTS('td:first-child button', /[^._]+[._]?/g)), []);
 });
 
+test('a line ends within no part of a name that fits, and names of models are whole beside columns out of view', async () => {
+  await adminOf(gateway)('POST', '/keys', { name: 'in-parts', tags: { team: 'platform' } });
+  assert.equal((await ask(gateway, KEY, 'sandbox/reasoner')).status, 200);
+  const visitor = await signInWithKey(browser, gateway, KEY, '/ui/key', { width: 360 });
+  await showsWhole(visitor.page, 'sandbox/reasoner');
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/tags', { width: 360 });
+  await showsWhole(page, 'team=platform');
+  for (const path of ['health', 'use?by=model', 'use?by=key&second=model', 'models?open=sandbox/reasoner']) {
+    await page.goto(`${gateway.url}/ui/${path}`);
+    await showsWhole(page, 'sandbox/reasoner');
+  }
+  await page.goto(`${gateway.url}/ui/models?find=sandbox`);
+  await page.getByText('Sandbox Reasoner (no AI)').waitFor();
+  const cut = `[...document.querySelectorAll('tbody .truncate')].filter((name) => name.scrollWidth > name.clientWidth).length`;
+  assert.equal(await page.evaluate(cut), 0);
+});
+
+async function showsWhole(page: Page, name: string): Promise<void> {
+  await page.locator('td.name').filter({ hasText: name }).first().waitFor();
+  assert.deepEqual(await page.evaluate(BROKEN_PARTS('td.name', /sandbox\/|reasoner|team=|platform/g)), [], page.url());
+}
+
 test('a cost that is limited is told beside its lines, which are more', async () => {
   const answer = await ask(gateway, KEY, `house/${DEAR}`);
   const id = answer.headers.get('x-polygate-request-id');

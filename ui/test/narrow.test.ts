@@ -54,6 +54,21 @@ test('a link of the rail is reached by keyboard on a narrow screen, and comes in
   assert.ok(box.x >= 0 && box.x + box.width <= NARROW, `it is at ${box.x}`);
 });
 
+test('each link of the rail that has the focus is in view as a whole', async () => {
+  for (const width of [320, NARROW]) {
+    const { page } = await signInAsAdmin(browser, gateway, '/ui/requests', { width });
+    const pages = railOf(page).getByRole('navigation');
+    await pages.getByRole('link').first().focus();
+    const line = await pages.boundingBox();
+    const focused = page.locator('nav a:focus');
+    for (let count = await pages.getByRole('link').count(); count > 0; count--) {
+      const [name, box] = [await focused.textContent(), await focused.boundingBox()];
+      assert.ok(line && box && box.x >= line.x && box.x + box.width <= line.x + line.width, `${name}, ${width} wide`);
+      await page.keyboard.press('Tab');
+    }
+  }
+});
+
 test('the rail of a wide screen is folded to icons that keep their names, and stays so', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/use');
   const { page } = visitor;

@@ -1,7 +1,7 @@
 /** Table of a list: its columns, the field that searches it, and how many rows it shows. */
 
 import { Search } from 'lucide-react';
-import { type ReactNode, type Ref, useEffect, useRef } from 'react';
+import { Fragment, type ReactNode, type Ref, useEffect, useRef } from 'react';
 import { Spoken } from './announcer.tsx';
 import { useHiddenColumns } from './hidden-columns.ts';
 import { formatCount } from './numbers.tsx';
@@ -62,6 +62,22 @@ export function Table({ label, columns, className, children, foot, below, rowCou
       {below}
     </TableScroll>
   );
+}
+
+/** A text whose line may end behind each of its parts: it ends within none that fits. */
+export function Breakable({ parts }: { parts: readonly string[] }) {
+  return parts.map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: They stay in their places.
+    <Fragment key={index}>
+      <wbr />
+      {part}
+    </Fragment>
+  ));
+}
+
+/** Of a model, an endpoint or a tag. */
+export function BreakableName({ name }: { name: string }) {
+  return <Breakable parts={name.split(/(?<=[/=])/)} />;
 }
 
 interface SearchFieldProps {

@@ -2,13 +2,13 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Fragment, lazy, Suspense, useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { commandWith } from '../../parts/copy-as.tsx';
 import { formatCount } from '../../parts/numbers.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty } from '../../parts/states.tsx';
-import { FilterLine, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { Breakable, FilterLine, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import type { Config, Setting } from './query.ts';
@@ -95,14 +95,7 @@ export function Settings({ config: { settings, complete, origin } }: { config: C
             <tr key={path} data-opens data-open={path === open ? '' : undefined}>
               <td className="font-mono text-[0.9em] max-sm:min-w-48 max-sm:!whitespace-normal max-sm:wrap-anywhere">
                 <button type="button" className="text-left hover:text-accent max-sm:wrap-anywhere" {...rowProps(path)}>
-                  {/* A line may end behind each part of a name. */}
-                  {path.split(/(?<=[._])/).map((part, index) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: They stay in their places.
-                    <Fragment key={index}>
-                      <wbr />
-                      {part}
-                    </Fragment>
-                  ))}
+                  <Breakable parts={path.split(/(?<=[._])/)} />
                 </button>
               </td>
               <td className="min-w-36 max-w-[32rem] !whitespace-normal font-mono wrap-anywhere max-sm:min-w-24 text-[0.9em]">

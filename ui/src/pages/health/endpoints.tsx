@@ -3,7 +3,7 @@
 import { formatCount, formatShort, Time } from '../../parts/numbers.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
-import { numbers, Table } from '../../parts/table.tsx';
+import { BreakableName, numbers, Table } from '../../parts/table.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { type Counts, type Endpoint, nameOf, type Timings } from './query.ts';
 import { Strip, successOf } from './strip.tsx';
@@ -57,7 +57,7 @@ function Row({ endpoint, isOpen, buttonProps }: RowProps) {
     <tr className="align-top" data-opens data-open={isOpen ? '' : undefined}>
       <td className="name">
         <button type="button" className="min-h-[24px] text-left font-medium" {...buttonProps}>
-          {name}
+          <BreakableName name={name} />
         </button>
         {credential !== null && credentials !== null && (
           <div className="text-dim">{credentialWords(credential, credentials)}</div>

@@ -14,7 +14,7 @@ import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import { Empty, Loaded, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
-import { numbers, Table } from '../../parts/table.tsx';
+import { BreakableName, numbers, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
@@ -229,7 +229,9 @@ function ByModel({ report, videos, span }: ByModelProps) {
           };
           return (
             <tr key={model}>
-              <td className={`name ${model ? 'font-medium' : 'text-dim'}`}>{model ?? 'Other'}</td>
+              <td className={`name ${model ? 'font-medium' : 'text-dim'}`}>
+                <BreakableName name={model ?? 'Other'} />
+              </td>
               {Object.entries(figures).map(([name, figure]) => (
                 <td key={name} className="number">
                   <RequestsLink

@@ -6,7 +6,7 @@ import { formatCount, Money } from '../../parts/numbers.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Loaded } from '../../parts/states.tsx';
-import { numbers, Table } from '../../parts/table.tsx';
+import { BreakableName, numbers, Table } from '../../parts/table.tsx';
 import { UTC } from '../../spans.ts';
 import { firstByteText, throughputText } from './figures.tsx';
 import { type ConfiguredLine, type ModelDetail, modelDetail } from './query.ts';
@@ -38,7 +38,9 @@ function Parts({ detail, isVideo }: { detail: ModelDetail; isVideo: boolean }) {
         >
           {endpoints.map(({ endpoint, priority, zero_retention: zero, statistics }) => (
             <tr key={endpoint}>
-              <td className="name">{endpoint}</td>
+              <td className="name">
+                <BreakableName name={endpoint} />
+              </td>
               <td className="number">{priority}</td>
               <td className="number">{firstByteText(statistics)}</td>
               <td className="number">{throughputText(statistics)}</td>

@@ -44,7 +44,7 @@ export function ModelTable({ models, figures, videoPricesOf, open, compared, onO
       <RowGap columns={columns.length} height={above} />
       {models.slice(first, end).map((model, index) => (
         <tr key={model.id} aria-rowindex={first + index + 2} data-opens data-open={model.id === open ? '' : undefined}>
-          <td className="min-w-36 max-w-[26rem]">
+          <td className="min-w-64 max-w-[26rem]">
             <button
               type="button"
               title={model.id}

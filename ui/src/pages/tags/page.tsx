@@ -10,7 +10,7 @@ import { formatCount } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { BreakableName, FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { forecastOf } from '../../periods.ts';
@@ -115,7 +115,7 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
           <tr key={tag} data-opens data-open={tag === open ? '' : undefined}>
             <td className="name">
               <button type="button" className="text-left font-mono font-medium" {...rowProps(tag)}>
-                {tag}
+                <BreakableName name={tag} />
               </button>
             </td>
             <td className="number">

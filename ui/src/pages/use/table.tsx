@@ -1,13 +1,12 @@
 /** Table of use: one line a group, the lines of its second level below, and the total. */
 
-import type { ReactNode } from 'react';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
 import { CostMarks } from '../../parts/cost-marks.tsx';
 import { useHiddenColumns } from '../../parts/hidden-columns.ts';
 import { formatCount, formatShare, formatShort, Money } from '../../parts/numbers.tsx';
 import { type FigureFilters, RequestsLink, videoShare } from '../../parts/requests-link.tsx';
-import { type Column, columnOf, numbers } from '../../parts/table.tsx';
+import { BreakableName, type Column, columnOf, numbers } from '../../parts/table.tsx';
 import { TableScroll } from '../../parts/table-scroll.tsx';
 import { formatMoment, momentsOf, type Span } from '../../spans.ts';
 import { filterOf, type Sums, TAG, wordsOf } from '../../usage.ts';
@@ -167,18 +166,19 @@ interface NameProps {
   filters: UseFilters | undefined;
   onDrill(filters: UseFilters): void;
   className?: string;
-  children: ReactNode;
+  children: string;
 }
 
 function Name({ filters, onDrill, className = '', children }: NameProps) {
-  if (!filters) return <span className="text-dim">{children}</span>;
+  const name = <BreakableName name={children} />;
+  if (!filters) return <span className="text-dim">{name}</span>;
   return (
     <button
       type="button"
       className={`${className} text-left hover:text-accent hover:underline`}
       onClick={() => onDrill(filters)}
     >
-      {children}
+      {name}
     </button>
   );
 }
