@@ -3,7 +3,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Budgets, budgetsOf } from '../../parts/budgets.tsx';
-import { type BarsProps, type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
+import { StackedBars } from '../../parts/chart/bars.tsx';
+import type { BarsProps, Bucket } from '../../parts/chart/props.ts';
 import { TimeZone } from '../../parts/clock-time.tsx';
 import { CopyAs } from '../../parts/copy-as.tsx';
 import { CostMarks } from '../../parts/cost-marks.tsx';

@@ -9,10 +9,10 @@ import { History } from '../../parts/history.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
+import { Status, type Tone } from '../../parts/status.tsx';
 import { UnknownSpending } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { KeyActions } from './actions.tsx';
-import { KeyState } from './page.tsx';
 
 export function KeyDetails({ view }: { view: KeyView }) {
   const { isAdmin } = useSession();
@@ -82,4 +82,10 @@ function TagLinks({ tags }: { tags: readonly string[] }) {
       ))}
     </span>
   );
+}
+
+const TONES: Record<KeyView['state'], Tone> = { active: 'good', disabled: 'quiet', expired: 'warn', revoked: 'bad' };
+
+export function KeyState({ state }: { state: KeyView['state'] }) {
+  return <Status tone={TONES[state]}>{state}</Status>;
 }

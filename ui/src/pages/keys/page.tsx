@@ -12,7 +12,6 @@ import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { Status, type Tone } from '../../parts/status.tsx';
 import { FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
@@ -20,7 +19,7 @@ import type { Period } from '../../periods.ts';
 import { useSession } from '../../session.ts';
 import { CreateKeys } from './bulk.tsx';
 import { CreateKey } from './create.tsx';
-import { KeyDetails } from './details.tsx';
+import { KeyDetails, KeyState } from './details.tsx';
 
 const route = getRouteApi('/keys');
 const STATES = ['active', 'all'] as const;
@@ -210,12 +209,6 @@ function SpentOf({ period, of }: { period: Period; of: KeyView }) {
 function LimitsOf({ limits }: { limits: EffectiveLimits }) {
   const words = limitWords(limits);
   return words ? <span className="block min-w-40 whitespace-normal">{words}</span> : 'none';
-}
-
-const TONES: Record<KeyView['state'], Tone> = { active: 'good', disabled: 'quiet', expired: 'warn', revoked: 'bad' };
-
-export function KeyState({ state }: { state: KeyView['state'] }) {
-  return <Status tone={TONES[state]}>{state}</Status>;
 }
 
 /** That of a key of the configuration is not noted. */

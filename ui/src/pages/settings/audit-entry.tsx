@@ -8,7 +8,15 @@ import { Facts } from '../../parts/facts.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import type { AuditEntry } from './audit.tsx';
+
+export interface AuditEntry {
+  id: number;
+  at: string;
+  actor: string;
+  action: string;
+  subject: string;
+  request_id: string | null;
+}
 
 /** With what it changed, as far as the log has it. */
 interface WholeEntry extends AuditEntry {

@@ -11,16 +11,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { type CountedPage, FilterLine, Older, SearchField, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
-import { AuditEntryDetails } from './audit-entry.tsx';
-
-export interface AuditEntry {
-  id: number;
-  at: string;
-  actor: string;
-  action: string;
-  subject: string;
-  request_id: string | null;
-}
+import { type AuditEntry, AuditEntryDetails } from './audit-entry.tsx';
 
 interface AuditPage extends CountedPage {
   data: AuditEntry[];

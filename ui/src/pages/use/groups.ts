@@ -1,7 +1,7 @@
 /** Lines of a report as groups of a dimension, largest first and the others last, with the course of each. */
 
-import type { Bucket } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
+import type { Bucket } from '../../parts/chart/props.ts';
 import { momentsOf, type Span } from '../../spans.ts';
 import { momentOf, type Sums, sumOf, type UsageLine, type UsageReport } from '../../usage.ts';
 import type { Dimension, Metric } from './search.ts';

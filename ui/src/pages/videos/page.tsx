@@ -27,8 +27,8 @@ import type { TimeSearch } from '../../times.ts';
 import { CreateVideo } from './create.tsx';
 import { VideoDetails } from './details.tsx';
 import { columnsOf, Gallery, VideoTable } from './lists.tsx';
-import { useVideos, type VideoFilters, type VideoSummary, type VideoTask, videoSummary } from './query.ts';
-import { VIDEO_STATUSES } from './search.ts';
+import { useVideos, type VideoSummary, type VideoTask, videoSummary } from './query.ts';
+import { VIDEO_STATUSES, type VideoFilters } from './search.ts';
 
 const route = getRouteApi('/videos');
 const VIEWS = ['grid', 'list'] as const;

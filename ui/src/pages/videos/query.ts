@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQuery
 import { api, bodyOf, request } from '../../api.ts';
 import type { CountedPage } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
-import type { VIDEO_STATUSES } from './search.ts';
+import type { VIDEO_STATUSES, VideoFilters } from './search.ts';
 
 /** Times are Unix seconds. */
 export interface VideoTask {
@@ -41,16 +41,6 @@ export interface Submission {
   sent_at: string | null;
   accepted_at: string | null;
   reference: unknown;
-}
-
-export interface VideoFilters {
-  status?: VideoTask['status'];
-  model?: string;
-  key?: string;
-  search?: string | undefined;
-  /** ISO times between which they were created. */
-  from?: string | undefined;
-  to?: string | undefined;
 }
 
 interface VideoPage extends CountedPage {

@@ -2,9 +2,18 @@
 
 import { oneOf, type Search, text, truth } from '../../search-values.ts';
 import { type TimeSearch, timeOf } from '../../times.ts';
-import type { VideoFilters } from './query.ts';
 
 export const VIDEO_STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const;
+
+export interface VideoFilters {
+  status?: (typeof VIDEO_STATUSES)[number];
+  model?: string;
+  key?: string;
+  search?: string | undefined;
+  /** ISO times between which they were created. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
 
 export interface VideosSearch extends Omit<VideoFilters, 'search'>, TimeSearch {
   find?: string;

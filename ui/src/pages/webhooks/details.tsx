@@ -10,9 +10,9 @@ import { Facts } from '../../parts/facts.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Status, type Tone } from '../../parts/status.tsx';
 import { useSession } from '../../session.ts';
 import { AttemptList } from './attempts.tsx';
-import { DeliveryState } from './page.tsx';
 import {
   bodyOfDelivery,
   type Delivery,
@@ -137,4 +137,10 @@ function Sent({ body, keyHash }: { body: SentBody; keyHash: string | undefined }
       )}
     </div>
   );
+}
+
+const TONES: Record<Delivery['state'], Tone> = { pending: 'quiet', delivered: 'good', exhausted: 'bad' };
+
+export function DeliveryState({ state }: { state: Delivery['state'] }) {
+  return <Status tone={TONES[state]}>{state}</Status>;
 }

@@ -13,7 +13,6 @@ import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { Status, type Tone } from '../../parts/status.tsx';
 import { type Column, FilterLine, numbers, Older, SearchField, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useTimeFilter } from '../../parts/time-filter.ts';
@@ -23,7 +22,7 @@ import { useSession } from '../../session.ts';
 import { LOCAL_ZONE, useSpan } from '../../spans.ts';
 import { AnySignature } from './any-signature.tsx';
 import { AttemptDots, OUTCOME_WORDS } from './attempts.tsx';
-import { DeliveryDetails } from './details.tsx';
+import { DeliveryDetails, DeliveryState } from './details.tsx';
 import { type Delivery, receiverList, useDeliveries } from './query.ts';
 import { Receivers } from './receivers.tsx';
 import { DELIVERY_STATES, OUTCOMES } from './search.ts';
@@ -219,10 +218,4 @@ function DeliveryTable({ deliveries, open, onOpen }: DeliveryTableProps) {
       })}
     </Table>
   );
-}
-
-const TONES: Record<Delivery['state'], Tone> = { pending: 'quiet', delivered: 'good', exhausted: 'bad' };
-
-export function DeliveryState({ state }: { state: Delivery['state'] }) {
-  return <Status tone={TONES[state]}>{state}</Status>;
 }

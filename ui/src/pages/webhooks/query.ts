@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQuery
 import { api, bodyOf, request } from '../../api.ts';
 import type { CountedPage } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
-import type { DELIVERY_STATES, OUTCOMES } from './search.ts';
+import type { DELIVERY_STATES, DeliveryFilters, OUTCOMES } from './search.ts';
 
 export interface Attempt {
   n: number;
@@ -31,18 +31,6 @@ export interface Delivery {
   /** Hash of its key; for operators. */
   key?: string;
   key_name?: string | null;
-}
-
-export interface DeliveryFilters {
-  /** Outcome of its last attempt. */
-  outcome?: Attempt['outcome'];
-  state?: Delivery['state'];
-  host?: string;
-  key?: string;
-  search?: string | undefined;
-  /** ISO times between which they were created. */
-  from?: string | undefined;
-  to?: string | undefined;
 }
 
 interface DeliveryPage extends CountedPage {

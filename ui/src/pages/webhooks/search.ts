@@ -2,7 +2,6 @@
 
 import { oneOf, type Search, text, truth } from '../../search-values.ts';
 import { type TimeSearch, timeOf } from '../../times.ts';
-import type { DeliveryFilters } from './query.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;
 
@@ -10,6 +9,18 @@ export const OUTCOMES = ['ack', 'http_status', 'timeout', 'dns', 'connect', 'tls
 
 /** Parts of what was sent, of the webhook that is opened. */
 export const SENT_TABS = ['body', 'headers', 'signature'] as const;
+
+export interface DeliveryFilters {
+  /** Outcome of its last attempt. */
+  outcome?: (typeof OUTCOMES)[number];
+  state?: (typeof DELIVERY_STATES)[number];
+  host?: string;
+  key?: string;
+  search?: string | undefined;
+  /** ISO times between which they were created. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
 
 export interface WebhooksSearch extends Omit<DeliveryFilters, 'search'>, TimeSearch {
   find?: string;

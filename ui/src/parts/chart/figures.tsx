@@ -2,8 +2,8 @@
 
 import type { CSSProperties } from 'react';
 import { TableScroll } from '../table-scroll.tsx';
-import type { BarsProps, Bucket } from './bars.tsx';
 import { seriesColor } from './colors.ts';
+import type { BarsProps, Bucket } from './props.ts';
 
 interface ReadoutProps extends Pick<BarsProps, 'series' | 'format' | 'formatTime'> {
   bucket: Bucket;
