@@ -53,7 +53,7 @@ export async function openExpiryClock(
     const isTrusted = behindSince !== undefined && asked - behindSince >= TRUST_MS && now >= EARLIEST_TIME_MS;
     reached = isTrusted ? now : Math.max(reached, next);
     askedAt = asked;
-    if (!isWriting && Math.abs(reached - written) >= EXPIRY_WRITE_MS) void write(reached);
+    if (!isWriting && Math.abs(reached - written) >= EXPIRY_WRITE_MS) void write(Math.floor(reached));
   }
 
   function warn(by: number): void {
@@ -72,7 +72,7 @@ export async function openExpiryClock(
       const now = clock.now();
       follow(now);
       warn(now - reached);
-      return Math.min(now, reached);
+      return Math.min(now, Math.floor(reached));
     },
   };
 }

@@ -50,6 +50,22 @@ test('what is stored expires by a clock that follows one which is set ahead, a d
   assert.equal(expiry.now(), clock.now(), 'three days are caught up in some hours');
 });
 
+test('it shows and keeps whole milliseconds between two of the monotonic clock', async (context) => {
+  const store = await openTestSqlite(context);
+  const manual = createManualClock(Date.UTC(2027, 5, 1));
+  const clock = { now: manual.now, monotonic: () => manual.monotonic() / 7 };
+  const log = { warn() {} };
+  const first = await openExpiryClock(store, clock, log);
+  const start = first.now();
+  while ((await store.call('readMoment', { name: 'expiry' })) !== start) await pause(5);
+  manual.advance(10 * HOUR);
+  const expiry = await openExpiryClock(store, clock, log);
+  manual.advance(HOUR / 6);
+  const reached = expiry.now();
+  assert.ok(Number.isInteger(reached) && reached < manual.now(), `${reached}`);
+  while ((await store.call('readMoment', { name: 'expiry' })) !== reached) await pause(5);
+});
+
 test('a gateway that runs for two minutes at a time catches up, too', async (context) => {
   const store = await openTestSqlite(context);
   const start = Date.UTC(2027, 5, 1);
