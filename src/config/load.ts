@@ -245,6 +245,9 @@ function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' |
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(data) ?? [];
   if (scheme === undefined && !/^postgres(ql)?:/i.test(data)) return { data: resolve(data) };
   if (scheme === undefined || !/^postgres(ql)?$/i.test(scheme)) report('data', 'must be a folder or a postgres:// URL');
+  // The host may be a parameter, as with a socket.
+  else if (!URL.canParse(data.replace('@/', '@host/')))
+    report('data', 'is not a URL: name one host, and write @ : / ? # in the password as %40 %3A %2F %3F %23');
   return { data: resolve(DEFAULTS.data), postgres: new Secret(data) };
 }
 

@@ -274,6 +274,16 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     faults: ['1: data: must be a folder or a postgres:// URL'],
   },
   {
+    about: 'a URL of a database whose password is not encoded',
+    text: "data: 'postgres://user:pass@word:a/b@localhost/polygate'",
+    faults: ['1: data: is not a URL: name one host, and write @ : / ? # in the password as %40 %3A %2F %3F %23'],
+  },
+  {
+    about: 'a URL of a database with two hosts',
+    text: "data: 'postgres://user@one:5432,two:5432/polygate'",
+    faults: ['1: data: is not a URL: name one host, and write @ : / ? # in the password as %40 %3A %2F %3F %23'],
+  },
+  {
     about: 'prefixes that get in the way of others',
     text: 'server:\n  prefixes: { messages: v1, generate: v1 }',
     faults: [

@@ -74,5 +74,7 @@ notices: { webhook: "https://ops.example.org/polygate?token=of-the-receiver", at
     assert.equal(data, resolve('data'));
     assert.equal(postgres?.reveal(), 'postgres://user:password@db/polygate');
     assert.ok(!String(postgres).includes('password'));
+    const socket = 'postgres://user:password@/polygate?host=/run/postgresql';
+    assert.equal(configOf(`data: ${socket}`).postgres?.reveal(), socket);
   });
 });

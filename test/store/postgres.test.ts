@@ -310,12 +310,14 @@ test('its time is never ahead of the server’s, though questions and answers ta
   await server.end();
 });
 
-test('a transaction that the server ended is one of an unavailable store', () => {
+test('a transaction that the server ended, or a prepared statement that a pooler lost, is one of an unavailable store', () => {
   for (const [code, isOver] of [
     ['25P03', true],
     ['25P04', true],
     ['25006', true],
     ['25P02', false],
+    ['26000', true],
+    ['42P05', true],
   ] as const) {
     const error = Object.assign(new DatabaseError('it is over', 0, 'error'), { code });
     assert.equal(toStoreError(error) instanceof StoreUnavailable, isOver, code);

@@ -19,9 +19,9 @@ const STATEMENT_TIMEOUT_CODE = '57014';
 const STALE_PLAN_ROUTINE = 'RevalidateCachedQuery';
 
 /** SQLSTATE classes of errors in a statement or its values. */
-const STATEMENT_ERROR_CLASSES = new Set(['0A', '21', '22', '23', '25', '26', '34', '42', 'P0']);
-/** SQLSTATE codes of these classes that are server errors: read-only, idle timeout, transaction timeout, missing privilege. */
-const SERVER_ERROR_CODES = new Set(['25006', '25P03', '25P04', '42501']);
+const STATEMENT_ERROR_CLASSES = new Set(['0A', '21', '22', '23', '25', '34', '42', 'P0']);
+/** SQLSTATE codes of these classes that are server errors: read-only, idle timeout, transaction timeout, missing privilege, a name that a pooler's other client prepared. */
+const SERVER_ERROR_CODES = new Set(['25006', '25P03', '25P04', '42501', '42P05']);
 
 /** An administrator ended the connection, or the network did. */
 const CONNECTION_LOSS_CODES = new Set(['57P01', 'ECONNRESET', 'EPIPE']);

@@ -1,6 +1,7 @@
 /** PostgreSQL connection pool; values have the types that the embedded engine returns. */
 
-import { Pool, types } from 'pg';
+import { Pool, type PoolClient, types } from 'pg';
+import { StoreUnavailable } from '../unavailable.ts';
 import { InexactNumber, toStoreError } from './failure.ts';
 
 /** Longest wait for a connection. */
@@ -12,17 +13,19 @@ const QUERY_TIMEOUT_MS = 15_000;
 /** Idle time after which the server aborts an open transaction. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
+const SHARED_SESSIONS =
+  'a pooler shares its sessions among connections, as with pool_mode = transaction of PgBouncer; ' +
+  'use session pooling, or connect to the server itself';
+
 /** PostgreSQL type ids. */
 const BOOLEAN_OID = 16;
 const BIGINT_OID = 20;
 
+/** Set by a statement: poolers refuse a connection with parameters that they do not know. */
+const TIMEOUTS = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
+
 /** `settings`: SQL that is run once on each connection; `queryTimeoutMs`: 0 for none. */
-export function createPool(
-  url: string,
-  connections: number,
-  settings?: string,
-  queryTimeoutMs = QUERY_TIMEOUT_MS,
-): Pool {
+export function createPool(url: string, connections: number, settings = '', queryTimeoutMs = QUERY_TIMEOUT_MS): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
@@ -30,11 +33,9 @@ export function createPool(
     keepAlive: true,
     allowExitOnIdle: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: queryTimeoutMs,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     types: { getTypeParser },
-    ...(settings !== undefined && { onConnect: async (client) => void (await client.query(settings)) }),
+    onConnect: async (client) => void (await client.query(`${TIMEOUTS}; ${settings}`)),
   });
   // A closed connection fails its next statement, or is replaced by the pool.
   pool.on('connect', (client) => client.on('error', () => undefined));
@@ -54,6 +55,28 @@ const STATEMENT_SETTINGS = 'SET plan_cache_mode = force_generic_plan; SET enable
 
 export function createStatementPool(url: string): Pool {
   return createPool(url, STATEMENT_CONNECTIONS, STATEMENT_SETTINGS);
+}
+
+export async function connect(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw toStoreError(error);
+  }
+}
+
+/** Throws `StoreUnavailable` if a pooler shares sessions: prepared statements would be lost, and settings apply to other pools. */
+export async function requireSessions(pools: readonly Pool[]): Promise<void> {
+  const clients: PoolClient[] = [];
+  try {
+    for (const pool of pools) clients.push(await connect(pool));
+    const sessions = new Set<unknown>();
+    for (const client of [...clients, ...clients])
+      sessions.add((await runQuery(client, 'SELECT pg_backend_pid() AS pid')).rows[0].pid);
+    if (sessions.size !== clients.length) throw new StoreUnavailable(SHARED_SESSIONS);
+  } finally {
+    for (const client of clients) client.release();
+  }
 }
 
 export interface QueryResult {

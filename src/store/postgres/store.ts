@@ -11,14 +11,16 @@ import type { ParametersOf, Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { createServerClock } from './clock.ts';
 import { hasCommitted, SERVER_INCARNATION_SQL, type TransactionId } from './commit-outcome.ts';
-import { isLockTimeout, StalePlan, TransactionConflict, toStoreError } from './failure.ts';
+import { isLockTimeout, StalePlan, TransactionConflict } from './failure.ts';
 import { migrate, readSchemaStatus } from './migrate.ts';
 import { dropMonths, isLargeMonth, keepMonths, prepareMonths } from './months.ts';
 import {
+  connect,
   createMigrationPool,
   createPool,
   createStatementPool,
   type QueryResult,
+  requireSessions,
   runQuery,
   type SqlQuery,
 } from './pool.ts';
@@ -147,6 +149,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 
   try {
+    await requireSessions([pools.state, pools.usage]);
     const { pending } = await readSchemaStatus(pools.state, migrations);
     if (pending.length > 0) await applyMigrations(url.reveal(), migrations, limit);
     await clock.synchronise();
@@ -244,14 +247,6 @@ async function beginTransaction(client: PoolClient): Promise<TransactionId> {
   );
   const [, { rows }] = results as [QueryResult, QueryResult];
   return { id: String(rows[0]?.id), incarnation: String(rows[0]?.incarnation) };
-}
-
-async function connect(pool: Pool): Promise<PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    throw toStoreError(error);
-  }
 }
 
 async function retryOnConflict<Result>(clock: Clock, run: () => MaybePromise<Result>): Promise<Result> {
