@@ -14,6 +14,7 @@ import {
   stampOf,
 } from '../core/aws-signature.ts';
 import type { Secret } from '../security/secret.ts';
+import type { TrustedResponse } from './trusted-client.ts';
 
 export interface S3Options {
   /** E.g. `https://s3.eu-central-1.amazonaws.com`, without a path. */
@@ -47,6 +48,8 @@ export interface S3Requests {
 const HOUR_MS = 3_600_000;
 /** Maximum lifetime of a signed URL. */
 const MAX_LIFETIME_MS = 7 * 24 * HOUR_MS;
+/** Bytes of an error that are looked at. */
+const MAX_ERROR_BYTES = 4096;
 const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const EMPTY_BODY_SHA256 = sha256Of('');
 
@@ -94,6 +97,22 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
   function addressOf(path: string, query: string): string {
     return `${protocol}//${host}${path}${query === '' ? '' : `?${query}`}`;
   }
+}
+
+/** Status of a refusal and the store's code, if any, such as `status 403 (RequestTimeTooSkewed)`. Closes the response. */
+export async function refusalOf({ status, body, close }: TrustedResponse): Promise<string> {
+  let code: string | undefined;
+  try {
+    // Errors are so short that they come in one chunk.
+    for await (const chunk of body) {
+      code = /<Code>(\w{1,60})<\/Code>/.exec(chunk.toString('latin1', 0, MAX_ERROR_BYTES))?.[1];
+      break;
+    }
+  } catch {
+    // The status says enough.
+  }
+  close();
+  return `status ${status}${code ? ` (${code})` : ''}`;
 }
 
 /** End of a lifetime in Unix milliseconds, rounded up to the hour. */

@@ -193,6 +193,22 @@ test('what a killed gateway has left in a folder goes, and is no object', async 
   assert.deepEqual(objectsIn(folder), { 'hour/part-0000.jsonl': ['a'] });
 });
 
+test('the code of a refusal is named, and a body without one or without an end is not read further', async (context) => {
+  const bucket = await startBucket(context);
+  const target = bucket.target(Date.now);
+  for (const [body, words] of [
+    ['<Error><Code>RequestTimeTooSkewed</Code></Error>', 'status 403 (RequestTimeTooSkewed).'],
+    ['<Error><Code>no code</Code></Error>', 'status 403.'],
+    ['', 'status 403.'],
+    [`${' '.repeat(1024 * 1024)}<Code>Late</Code>`, 'status 403.'],
+  ] as const) {
+    bucket.refuse(body);
+    const message = `The object store for usage records answered with ${words}`;
+    await assert.rejects(target.create('part', Buffer.from('{}')), { message });
+    await assert.rejects(target.read('part'), { message });
+  }
+});
+
 /** Throws at a step: before it has an effect, or after. */
 function createFuse(steps: number, isDone: boolean, onEnd: () => void) {
   let left = steps;
@@ -219,11 +235,13 @@ function createFuse(steps: number, isDone: boolean, onEnd: () => void) {
 async function startBucket(context: TestContext) {
   const objects = new Map<string, string>();
   let losesNext = false;
+  let refusal: string | undefined;
   const server = createServer(async (request, response) => {
     const body = (await buffer(request)).toString();
     const path = request.url ?? '';
     assert.match(request.headers.authorization ?? '', /^AWS4-HMAC-SHA256 Credential=id\//);
-    if (request.method === 'GET') {
+    if (refusal !== undefined) response.writeHead(403).end(refusal);
+    else if (request.method === 'GET') {
       const text = objects.get(path);
       response.writeHead(text === undefined ? 404 : 200).end(text);
     } else if (request.headers['if-none-match'] === '*' && objects.has(path)) response.writeHead(412).end();
@@ -247,6 +265,9 @@ async function startBucket(context: TestContext) {
     objects,
     loseNextResponse() {
       losesNext = true;
+    },
+    refuse(body: string) {
+      refusal = body;
     },
     target: (now: () => number): ExportTarget =>
       createS3Target(createS3Requests({ ...place, ...account }, now), client),

@@ -18,7 +18,7 @@ interface Listing {
 }
 
 /** Lists a store whose page for a token is `page`. */
-async function list(page: (token: string | null) => Iterable<string>): Promise<Listing> {
+async function list(page: (token: string | null) => Iterable<string>, status = 200): Promise<Listing> {
   const listing: Listing = { files: [], calls: 0, closed: 0, error: undefined };
   const client: TrustedClient = {
     async request(url) {
@@ -27,7 +27,7 @@ async function list(page: (token: string | null) => Iterable<string>): Promise<L
       async function* body(): AsyncGenerator<Buffer> {
         for (const chunk of chunks) yield Buffer.from(chunk);
       }
-      return { status: 200, headers: {}, body: body(), close: () => void listing.closed++ };
+      return { status, headers: {}, body: body(), close: () => void listing.closed++ };
     },
     close: async () => {},
   };
@@ -66,6 +66,12 @@ test('objects without a readable time are left out, for the removal of old ones 
   ]);
   assert.equal(error, undefined);
   assert.deepEqual(files, [{ name: `videos/${TASK}/2-abc.mp4`, modifiedAt: Date.UTC(2026, 10, 18, 12) }]);
+});
+
+test('a refusal is named by its status and its code, and closed', async () => {
+  const { error, closed } = await list(() => ['<Error><Code>NoSuchBucket</Code></Error>'], 404);
+  assert.equal((error as Error).message, 'The object store answered with status 404 (NoSuchBucket).');
+  assert.equal(closed, 1);
 });
 
 test('an endless page is refused', async () => {

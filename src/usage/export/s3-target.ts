@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { ByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { S3Requests } from '../../net/s3-requests.ts';
-import type { TrustedClient } from '../../net/trusted-client.ts';
+import { refusalOf, type S3Requests } from '../../net/s3-requests.ts';
+import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
 import type { ExportTarget } from './target.ts';
 
 const DEADLINE_MS = 120_000;
@@ -25,19 +25,19 @@ export function createS3Target(requests: S3Requests, client: TrustedClient): Exp
       };
       const request = { method: 'PUT' as const, headers: { ...sent, ...headers }, body: bytes, deadline: DEADLINE_MS };
       const response = await client.request(url, request);
+      const isDone = response.status >= 200 && response.status < 300;
+      if (!isDone && !TAKEN.includes(response.status)) throw await storeError(response);
       response.close();
-      if (TAKEN.includes(response.status)) return false;
-      if (response.status >= 200 && response.status < 300) return true;
-      throw storeError(response.status);
+      return isDone;
     },
     async read(name) {
       const { url, headers } = requests.sign({ method: 'GET', name });
       const response = await client.request(url, { method: 'GET', headers, deadline: DEADLINE_MS });
-      if (response.status !== 200) {
+      if (response.status === 404) {
         response.close();
-        if (response.status === 404) return undefined;
-        throw storeError(response.status);
+        return undefined;
       }
+      if (response.status !== 200) throw await storeError(response);
       const bytes = new ByteCollector();
       for await (const chunk of response.body) {
         bytes.add(chunk);
@@ -51,6 +51,7 @@ export function createS3Target(requests: S3Requests, client: TrustedClient): Exp
   };
 }
 
-function storeError(status: number): GatewayError {
-  return new GatewayError('unavailable', `The object store for usage records answered with status ${status}.`);
+async function storeError(response: TrustedResponse): Promise<GatewayError> {
+  const message = `The object store for usage records answered with ${await refusalOf(response)}.`;
+  return new GatewayError('unavailable', message);
 }

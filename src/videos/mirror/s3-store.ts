@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { ByteCollector } from '../../core/byte-collector.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { S3Call, S3Requests } from '../../net/s3-requests.ts';
+import { refusalOf, type S3Call, type S3Requests } from '../../net/s3-requests.ts';
 import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
 import { watchIdle } from './idle-timeout.ts';
 import type { MediaStore, StoredFile } from './media-store.ts';
@@ -53,18 +53,15 @@ export function createS3Store({
   /** Makes a call and ignores the response body. */
   async function callWithoutBody(request: StoreCall, allowed: number[]): Promise<TrustedResponse> {
     const response = await call(request);
+    if (!allowed.includes(response.status)) throw storeError(await refusalOf(response));
     response.close();
-    if (!allowed.includes(response.status)) throw storeError(response.status);
     return response;
   }
 
   async function listPage(token: string | undefined): Promise<string> {
     const query = { 'list-type': '2', prefix: `${prefix}videos/`, ...(token && { 'continuation-token': token }) };
     const response = await call({ method: 'GET', query, deadline: idleMs });
-    if (response.status !== 200) {
-      response.close();
-      throw storeError(response.status);
-    }
+    if (response.status !== 200) throw storeError(await refusalOf(response));
     const page = new ByteCollector();
     for await (const chunk of response.body) {
       page.add(chunk);
@@ -111,7 +108,7 @@ export function createS3Store({
         return Readable.from(watch.pass(response.body), { objectMode: false }).once('close', stop);
       }
       stop();
-      if (response.status !== 404) throw storeError(response.status);
+      if (response.status !== 404) throw storeError(`status ${response.status}`);
       return undefined;
     },
     async remove(name) {
@@ -151,7 +148,7 @@ function fieldOf(text: string, name: string): string | undefined {
     .replace(/&amp;/g, '&');
 }
 
-function storeError(status: number | undefined, cause?: unknown): GatewayError {
-  const words = status === undefined ? 'did not answer' : `answered with status ${status}`;
+function storeError(refusal?: string, cause?: unknown): GatewayError {
+  const words = refusal === undefined ? 'did not answer' : `answered with ${refusal}`;
   return new GatewayError('upstream_content_unavailable', `The object store ${words}.`, { cause });
 }
