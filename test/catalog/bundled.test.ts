@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Type } from 'typebox';
 import { bundledModels, customModel } from '../../src/catalog/bundled.ts';
+import { costOf } from '../../src/catalog/cost.ts';
 import { fileText } from '../../src/catalog/import/merge.ts';
 import { isReachable } from '../../src/catalog/rules.ts';
 import { problems } from '../../src/core/json/check.ts';
@@ -158,4 +159,18 @@ test('a custom model nobody knows needs no more than an id', () => {
   assert.deepEqual(model.pricing, {});
   assert.deepEqual(model.rules, {});
   assert.equal(model.description, 'llama reads text and writes text in a context of 8,192 tokens.');
+});
+
+test('the price of long prompts begins where the provider says', () => {
+  // "prompts with >272K input tokens", "prompts > 200k tokens", "prompt reaches the listed token threshold".
+  for (const [id, border, isAbove] of [
+    ['openai/gpt-5.4', 272_000, true],
+    ['google/gemini-2.5-pro', 200_000, true],
+    ['xai/grok-4.3', 200_000, false],
+  ] as const) {
+    const model = bundledModels(id.slice(0, id.indexOf('/'))).find((one) => one.id === id) as CatalogModel;
+    const long = (input: number): boolean =>
+      costOf(model, { input, output: 0 }) > (costOf(model, { input: border - 1, output: 0 }) * 3n) / 2n;
+    assert.deepEqual([long(border), long(border + 1)], [!isAbove, true], id);
+  }
 });

@@ -40,7 +40,7 @@ test('ruby-llm', () => {
     inputModalities: ['text', 'image', 'file'],
     outputModalities: ['text'],
     pricing: { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' },
-    priceTiers: [{ minPromptTokens: 272000, pricing: { prompt: '0.0000025', completion: '0.000015' } }],
+    priceTiers: [{ minPromptTokens: 272001, pricing: { prompt: '0.0000025', completion: '0.000015' } }],
     supportedParameters: byId(entries, 'openai/gpt-9').supportedParameters,
   });
   assert.ok(byId(entries, 'openai/gpt-9').supportedParameters?.includes('tools'));
@@ -137,7 +137,7 @@ test('models-dev', () => {
   });
   assert.deepEqual(
     model.priceTiers?.map(({ minPromptTokens }) => minPromptTokens),
-    [272000, 500000],
+    [272001, 500001],
   );
   assert.deepEqual(byId(entries, 'anthropic/claude-sonnet-4-5').priceTiers, [
     {
@@ -167,7 +167,7 @@ test('litellm', () => {
     web_search: '0.025',
   });
   assert.deepEqual(model.priceTiers, [
-    { minPromptTokens: 272000, pricing: { prompt: '0.0000025', completion: '0.000015' } },
+    { minPromptTokens: 272001, pricing: { prompt: '0.0000025', completion: '0.000015' } },
   ]);
   assert.deepEqual(model.inputModalities, ['text', 'image', 'file']);
   assert.equal(model.expirationDate, '2028-02-01');

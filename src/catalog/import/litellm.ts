@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../../core/model.ts';
 import { exactPrice } from '../decimal.ts';
 import { parseModalities, sortedTiers } from '../facts.ts';
-import { byLifetime, count, pricing, type SourceFormat, type SourceModel } from './source.ts';
+import { byLifetime, count, longPromptOf, pricing, type SourceFormat, type SourceModel } from './source.ts';
 
 const PROVIDERS: Record<string, string> = { gemini: 'google', cohere_chat: 'cohere' };
 
@@ -70,7 +70,7 @@ function tiersOf(provider: string, model: Json): PriceTier[] {
   return [...suffixes]
     .filter((suffix) => suffix !== undefined)
     .map((suffix) => ({
-      minPromptTokens: Number(/\d+/.exec(suffix)?.[0]) * 1000,
+      minPromptTokens: longPromptOf(provider, Number(/\d+/.exec(suffix)?.[0]) * 1000),
       pricing: byLifetime(provider, pricesOf(model, suffix)),
     }));
 }

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import type { PriceTier, Pricing } from '../../core/model.ts';
 import { pricePerToken } from '../decimal.ts';
 import { parseModalities, sortedTiers } from '../facts.ts';
-import { byLifetime, count, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
+import { byLifetime, count, longPromptOf, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
 
 export const modelsDev: SourceFormat = {
   name: 'models-dev',
@@ -44,7 +44,7 @@ export function costTiers(provider: string, cost: Json): PriceTier[] {
   const tiers = listed.map((tier: Json) => ({ from: Number(tier.tier.size), cost: tier }));
   if (tiers.length === 0 && cost?.context_over_200k) tiers.push({ from: 200_000, cost: cost.context_over_200k });
   return tiers.map(({ from, cost }: { from: number; cost: Json }) => ({
-    minPromptTokens: from,
+    minPromptTokens: longPromptOf(provider, from),
     pricing: byLifetime(provider, pricesOf(cost)),
   }));
 }

@@ -5,7 +5,7 @@ import type { PriceTier, Pricing } from '../../core/model.ts';
 import { pricePerToken } from '../decimal.ts';
 import { parseModalities, sortedTiers } from '../facts.ts';
 import { costTiers } from './models-dev.ts';
-import { byLifetime, count, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
+import { byLifetime, count, longPromptOf, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
 
 const PROVIDERS: Record<string, string> = { gemini: 'google' };
 
@@ -66,7 +66,8 @@ function pricesOf(text: Json, audio?: Json): Pricing {
 function tiersOf(provider: string, model: Json): PriceTier[] {
   const all = costTiers(provider, model.metadata.cost);
   if (all.length > 0) return all;
-  const minPromptTokens = count(model.pricing.text_tokens?.long_context_threshold);
-  if (minPromptTokens === undefined) return [];
+  const border = count(model.pricing.text_tokens?.long_context_threshold);
+  if (border === undefined) return [];
+  const minPromptTokens = longPromptOf(provider, border);
   return [{ minPromptTokens, pricing: byLifetime(provider, pricesOf(model.pricing.text_tokens.long_context)) }];
 }

@@ -53,6 +53,14 @@ export function pricing(prices: Record<string, string | undefined>): Pricing {
   return known;
 }
 
+/** Providers that bill the long-context price above a border of its prompt; others, such as xAI, bill it from the border on. */
+const BILLED_ABOVE = new Set(['openai', 'google']);
+
+/** The least tokens of a prompt that has the long-context price, whose border a source has as a round number. */
+export function longPromptOf(provider: string, border: number): number {
+  return BILLED_ABOVE.has(provider) ? border + 1 : border;
+}
+
 /** Anthropic prices cache writes by lifetime: the published price is for five minutes, an hour costs twice the input price. */
 export function byLifetime(provider: string, prices: Pricing): Pricing {
   const { input_cache_write: write, ...rest } = prices;
