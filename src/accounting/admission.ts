@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import type { OperationHandler } from '../inference/operations/handler.ts';
 import { handlerOf } from '../inference/operations/index.ts';
-import { tierOfBody } from '../inference/tokens/asked-tier.ts';
+import { askedByBody } from '../inference/tokens/asked-tier.ts';
 import { type ExpectedUsage, inputByLength } from '../inference/tokens/expected-usage.ts';
 import type { Reservation } from '../inference/tokens/reservation.ts';
 import type { Key } from '../keys/store.ts';
@@ -253,7 +253,7 @@ function admittedCall(
         model: route.requested,
         protocolIn: protocol.id,
         stream,
-        tier: handler.isTiered ? tierOfBody(call) : undefined,
+        ...(handler.isTiered && askedByBody(call)),
       },
       free: handler.free,
       isTiered: handler.isTiered,

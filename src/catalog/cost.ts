@@ -21,6 +21,9 @@ const PRICE_NAMES = {
   imageToolInput: ['image_tool_input', 'prompt'],
   imageToolOutput: ['image_tool_output', 'image_output', 'completion'],
   searches: ['web_search', 'web_search_request'],
+  fileSearches: ['file_search'],
+  containers: ['container'],
+  mapRequests: ['maps_request'],
   requests: ['request'],
 } satisfies Record<string, string[]>;
 
@@ -104,6 +107,9 @@ const LETTERS: Record<TokenKind, string> = {
   imageToolInput: 'g',
   imageToolOutput: 'G',
   searches: 's',
+  fileSearches: 'f',
+  containers: 'b',
+  mapRequests: 'p',
   requests: 'q',
 };
 const KINDS = new Map(Object.entries(LETTERS).map(([kind, letter]) => [letter, kind as TokenKind]));
@@ -169,6 +175,9 @@ function countsOf(usage: Usage): Record<TokenKind, number> {
     imageToolInput: usage.imageToolInput ?? 0,
     imageToolOutput: usage.imageToolOutput ?? 0,
     searches: usage.searches ?? 0,
+    fileSearches: usage.fileSearches ?? 0,
+    containers: usage.containers ?? 0,
+    mapRequests: usage.mapRequests ?? 0,
     requests: 1,
   };
 }

@@ -16,6 +16,10 @@ export interface MaxUsage {
   searches: number;
   /** Output tokens of the model behind a tool that makes images. */
   imageToolOutput?: number;
+  fileSearches?: number;
+  /** Containers by their size. */
+  containers?: number;
+  mapRequests?: number;
 }
 
 export type PricedModel = Prices & Pick<CatalogModel, 'outputModalities'>;
@@ -53,8 +57,9 @@ function maxCostOfKinds(model: PricedModel, expected: MaxUsage, output: number):
 
 /** Of kinds that have a price of their own; others cost the same as plain tokens. */
 function possibleUsages(model: PricedModel, expected: MaxUsage, output: number): Usage[] {
-  const { input, audioInput, imageInput, mayOutputAudio, searches, imageToolOutput = 0 } = expected;
-  const plain: Usage = { input, output, audioInput, imageInput, searches, imageToolOutput };
+  const { mayOutputAudio, ...counts } = expected;
+  const { input, audioInput, imageInput } = counts;
+  const plain: Usage = { ...counts, output };
   const usages = [plain];
   if (hasPrice(model, CACHE_WRITE_PRICES)) {
     const text = Math.max(0, input - audioInput - imageInput);

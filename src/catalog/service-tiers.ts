@@ -2,7 +2,7 @@
 
 import type { CatalogModel, PriceFactors, Prices, Pricing, ServiceTier } from '../core/model.ts';
 import { lookUp } from '../core/plain-objects.ts';
-import { IMAGE_TOOL_PRICES, SEARCH_PRICES } from '../core/prices.ts';
+import { SEARCH_PRICES, TOOL_PRICES } from '../core/prices.ts';
 import { isOtherTier, isRegional, REGIONAL, withoutRegion } from '../core/tier-names.ts';
 import { multiplyPrice } from './decimal.ts';
 import type { PricedModel } from './max-cost.ts';
@@ -10,7 +10,7 @@ import type { PricedModel } from './max-cost.ts';
 /** Tiers that cost no more than the standard one: cheaper ones, and capacity that was bought in advance. */
 const NOT_DEARER = new Set(['flex', 'offpeak', 'batch', 'provisioned', 'reserved']);
 /** Prices that are the same in all tiers: they are not of tokens of the model. */
-const UNIT_PRICES: ReadonlySet<string> = new Set(['request', ...SEARCH_PRICES, ...IMAGE_TOOL_PRICES]);
+const UNIT_PRICES: ReadonlySet<string> = new Set(['request', ...SEARCH_PRICES, ...TOOL_PRICES]);
 
 type TieredModel = Prices & Pick<CatalogModel, 'serviceTiers'>;
 

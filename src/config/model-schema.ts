@@ -5,7 +5,7 @@ import * as Type from 'typebox';
 import { EFFORTS } from '../core/effort.ts';
 import type { Json } from '../core/json/json.ts';
 import type { ModelRules } from '../core/model.ts';
-import { PRICE_NAMES, VIDEO_PRICE_NAME } from '../core/prices.ts';
+import { PRICE_NAMES, UNITS, VIDEO_PRICE_NAME } from '../core/prices.ts';
 import { STANDARD_TIERS } from '../core/tier-names.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { upstreamProtocols } from '../protocols/index.ts';
@@ -91,13 +91,6 @@ const price = {
 
 /** Not those of the standard tier, whose prices are `pricing`. */
 const OTHER_TIER = Type.String({ pattern: `^(?!(${[...STANDARD_TIERS].join('|')})$).` });
-
-const UNITS: Record<string, string> = {
-  request: 'request',
-  image: 'image',
-  web_search: 'search',
-  web_search_request: 'request that searches',
-};
 
 /** A list of prices. Another name would be no price, and free. */
 function priceList(options: { description: string; minProperties?: number }): TUnsafe<Record<string, string>> {

@@ -10,10 +10,7 @@ export interface CacheMark {
   ttl?: '5m' | '30m' | '1h' | '12h';
 }
 
-/**
- * State of a provider that the client must return unmodified: a thinking signature, redacted thinking, a Gemini thought
- * signature, encrypted reasoning. `origin` names its owner (see `core/opaque.ts`); it is never sent to another provider.
- */
+/** State of a provider that the client must return unmodified, such as a thinking signature. `origin` names its owner (see `core/opaque.ts`); it is never sent to another provider. */
 export interface Opaque {
   kind: 'signature' | 'redacted' | 'encrypted';
   value: string;
@@ -198,7 +195,7 @@ export interface ChatRequest {
 }
 
 /** Counts of tools that the provider runs and bills apart. */
-export type ToolUse = Pick<Usage, 'searches' | 'imageToolOutput'>;
+export type ToolUse = Pick<Usage, 'searches' | 'imageToolOutput' | 'fileSearches' | 'containers'>;
 
 /** All counts in tokens. `input` includes cached, cache-write and tool-use tokens; `output` includes reasoning. */
 export interface Usage {
@@ -221,6 +218,12 @@ export interface Usage {
   imageToolInput?: number;
   imageToolOutput?: number;
   searches?: number;
+  /** Searches in files that the provider stores. */
+  fileSearches?: number;
+  /** Containers in which tools of the provider ran. */
+  containers?: number;
+  /** 1 for an answer with places of a map. */
+  mapRequests?: number;
   tier?: string;
   /** Whether the upstream processed the request within a region, at another price; absent if it did not say. */
   regional?: boolean;
@@ -262,10 +265,7 @@ export interface Finish {
 /** The start of a part in a stream; text and arguments may be empty and grow by deltas. */
 export type OpenPart = Exclude<Part, ResultPart>;
 
-/**
- * A response as a stream. Part indexes count over the whole message from 0; a part's events never interleave with
- * another part of the same candidate.
- */
+/** A response as a stream. Part indexes count over the whole message from 0; a part's events never interleave with another part of the same candidate. */
 export type ChatEvent =
   | { type: 'message-start'; id: string; model: string; created?: number; usage?: Usage }
   | { type: 'part-start'; index: number; candidate: number; part: OpenPart }

@@ -11,7 +11,7 @@ import type { Fields } from './fields.ts';
 import type { Json, Member } from './json/json.ts';
 import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
-import type { RequestedOutput } from './output.ts';
+import type { ProviderTools, RequestedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
 import type { StateAccess } from './state-access.ts';
 import type { AnswerStorage, StoredAccess } from './stored-access.ts';
@@ -203,8 +203,10 @@ export interface CompleteOperation extends OperationBase {
   tierOf?(body: Json): string | undefined;
   /** Whether a body names input that only the upstream has, such as a cached context. The body may have wrong types. */
   hidesInput?(body: Json): boolean;
-  /** Whether a body has a tool of the provider that makes images with another model. The body may have wrong types. */
-  makesImages?(body: Json): boolean;
+  /** Tools of a body that the provider runs and bills apart. The body may have wrong types. */
+  providerTools?(body: Json): ProviderTools;
+  /** Size by which a container of the answer is billed, 0 where it is free; 1 if absent. The body may have wrong types. */
+  containerSizeOf?(body: Json): number;
   /** Sets the output limit of a body, in place. */
   limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** Tool names that the upstream accepts; other tools are renamed. */

@@ -2,6 +2,16 @@
 
 import { isRawNumber } from './json/json.ts';
 
+/** Tools that the provider runs and bills apart, beside searches of the web. */
+export interface ProviderTools {
+  /** One makes images with another model, searches stored files, or answers with places of a map. */
+  images?: boolean;
+  files?: boolean;
+  maps?: boolean;
+  /** Size of the containers in which they run. */
+  containers?: number;
+}
+
 export interface RequestedOutput {
   /** Output limit of one answer in tokens; the largest of several members, since a server may use any. Absent if unset. */
   limit?: number;

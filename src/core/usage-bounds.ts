@@ -27,6 +27,9 @@ export const COUNT_FIELDS = [
   'imageToolInput',
   'imageToolOutput',
   'searches',
+  'fileSearches',
+  'containers',
+  'mapRequests',
 ] as const satisfies (keyof Usage)[];
 
 const ALL_COUNTS = ['input', 'output', ...COUNT_FIELDS] as const;
@@ -46,31 +49,49 @@ export function joinUsage<Counts extends Partial<Usage>>(before: Counts | undefi
 }
 
 /** The sum of the uses of tools. */
-export function addToolUse(one: ToolUse, { searches = 0, imageToolOutput = 0 }: ToolUse): ToolUse {
+export function addToolUse(one: ToolUse, other: ToolUse): ToolUse {
+  const sumOf = (name: keyof ToolUse): number => (one[name] ?? 0) + (other[name] ?? 0);
   return {
-    searches: (one.searches ?? 0) + searches,
-    imageToolOutput: (one.imageToolOutput ?? 0) + imageToolOutput,
+    searches: sumOf('searches'),
+    imageToolOutput: sumOf('imageToolOutput'),
+    fileSearches: sumOf('fileSearches'),
+    // One container serves all calls of an answer.
+    containers: Math.max(one.containers ?? 0, other.containers ?? 0),
   };
 }
 
 /** Whether a response has output, or use of tools, which is charged beside it. */
-export function hasOutputOrToolUse({ output = 0, searches = 0, imageToolOutput = 0 }: Partial<Usage>): boolean {
-  return output > 0 || searches > 0 || imageToolOutput > 0;
+export function hasOutputOrToolUse({ output = 0, ...counts }: Partial<Usage>): boolean {
+  const { searches = 0, imageToolOutput = 0, fileSearches = 0, containers = 0 } = counts;
+  return output > 0 || searches > 0 || imageToolOutput > 0 || fileSearches > 0 || containers > 0;
 }
 
-/** Counts with those of tools that an answer has shown: searches where they are more than was reported, an estimate of images where nothing was. */
-export function withToolUse<Counts extends Partial<Usage>>(
-  counts: Counts,
-  { searches = 0, imageToolOutput = 0 }: ToolUse,
-): Counts {
-  const { searches: reported = 0, rounds } = counts;
-  const more: ToolUse = {
-    ...(searches > reported && { searches }),
-    ...(imageToolOutput > 0 && counts.imageToolOutput === undefined && { imageToolOutput }),
-  };
-  if (!rounds || !hasOutputOrToolUse(more)) return { ...counts, ...more };
-  const rest = { input: 0, output: 0, ...more, ...(more.searches && { searches: more.searches - reported }) };
-  return { ...counts, ...more, rounds: [...rounds, rest] };
+/** Tools whose use an answer shows call by call. */
+const SHOWN = ['searches', 'fileSearches', 'containers'] as const satisfies (keyof ToolUse)[];
+
+/** Counts with those of tools that an answer has shown: calls where they are more than was reported, an estimate of images where nothing was. */
+export function withToolUse<Counts extends Partial<Usage>>(counts: Counts, use: ToolUse): Counts {
+  const { imageToolOutput = 0 } = use;
+  const more: ToolUse = imageToolOutput > 0 && counts.imageToolOutput === undefined ? { imageToolOutput } : {};
+  const rest: Usage = { input: 0, output: 0, ...more };
+  for (const name of SHOWN) {
+    const { [name]: shown = 0 } = use;
+    const { [name]: reported = 0 } = counts;
+    if (shown <= reported) continue;
+    more[name] = shown;
+    rest[name] = shown - reported;
+  }
+  if (!counts.rounds || !hasOutputOrToolUse(more)) return { ...counts, ...more };
+  return { ...counts, ...more, rounds: [...counts.rounds, rest] };
+}
+
+/** Counts with the size of each container, as the body and the options for the provider ask for it: its gigabytes, 0 where it is free. */
+export function withContainerSize<Counts extends Partial<Usage>>(counts: Counts, own = 1, optional = 1): Counts {
+  const { containers, rounds } = counts;
+  const size = own * optional === 0 ? 0 : Math.max(own, optional);
+  if (!containers || size === 1) return counts;
+  const sized = { ...counts, containers: containers * size };
+  return rounds ? { ...sized, rounds: rounds.map((round) => withContainerSize(round, size)) } : sized;
 }
 
 /** Clamps counts to integers within the bounds; invalid counts are removed. */

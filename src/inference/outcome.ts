@@ -7,7 +7,7 @@ import type { Attempt, RequestPath } from '../routing/attempt.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { RequestEnding, ServingEndpoint } from '../usage/meter.ts';
 import type { UsageStatus } from '../usage/record.ts';
-import { tierOfOptions } from './tokens/asked-tier.ts';
+import { askedByOptions } from './tokens/asked-tier.ts';
 
 export interface DispatchOutcome {
   /**
@@ -34,7 +34,7 @@ export interface DispatchOutcome {
 export function servedBy(endpoint: Endpoint): ServingEndpoint {
   const { provider, model, dialect } = endpoint;
   const { id, billsReportedCost } = provider;
-  return { provider: id, model, protocol: dialect.protocol, billsReportedCost, tier: tierOfOptions(endpoint) };
+  return { provider: id, model, protocol: dialect.protocol, billsReportedCost, ...askedByOptions(endpoint) };
 }
 
 const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {

@@ -4,20 +4,25 @@ import { type ChargeNote, encodePriceLines, type PriceLine, priceLinesOf, sumOfL
 import { hasTierPrices, pricesInTier } from '../catalog/service-tiers.ts';
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel, Prices } from '../core/model.ts';
+import { isPriced } from '../core/prices.ts';
 import { isOtherTier, isRegional, joinTiers, tierWithRegion, withoutRegion } from '../core/tier-names.ts';
-import { boundCost, boundUsage, hasOutputOrToolUse, reportedCostOf } from '../core/usage-bounds.ts';
+import { boundCost, boundUsage, hasOutputOrToolUse, reportedCostOf, withContainerSize } from '../core/usage-bounds.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
-/** Endpoint that serves a request. */
-export interface ServingEndpoint {
+/** What a body, or the options for a provider, ask for: a service tier, and the size of containers. */
+export interface AskedPrices {
+  tier?: string | undefined;
+  containerSize?: number | undefined;
+}
+
+/** Endpoint that serves a request, with what the options for its provider ask for. */
+export interface ServingEndpoint extends AskedPrices {
   provider: string;
   model: CatalogModel;
   protocol: string;
   /** The provider bills the cost that it reports. */
   billsReportedCost?: boolean | undefined;
-  /** Service tier that the options for the provider ask for. */
-  tier?: string | undefined;
 }
 
 /** Usage of a response, complete or so far. */
@@ -66,10 +71,8 @@ export interface UsageEstimate {
 
 export interface UsageMeterOptions {
   recorder: Recorder;
-  request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'tags' | 'toolFailures' | 'model' | 'protocolIn' | 'stream'> & {
-    /** Service tier that the client asks for. */
-    tier?: string | undefined;
-  };
+  request: AskedPrices &
+    Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'tags' | 'toolFailures' | 'model' | 'protocolIn' | 'stream'>;
   /** The operation is free, e.g. counting tokens. */
   free: boolean;
   /** Providers process the operation in service tiers. */
@@ -171,7 +174,10 @@ class RequestMeter implements UsageMeter {
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return { cost: billed, basis: 'provider' };
     if (!abandoned && this.#options.hasOutput && !isCharged(bounded, finish)) return NOTHING;
-    return priceOf(this.#pricesOf(served, bounded), withEstimatedInput(bounded, this.#options.estimate));
+    const { protocolIn, containerSize } = this.#options.request;
+    const own = served.protocol === protocolIn ? containerSize : undefined;
+    const sized = withContainerSize(bounded, own, served.containerSize);
+    return priceOf(this.#pricesOf(served, bounded), withEstimatedInput(sized, this.#options.estimate));
   }
 
   #pricesOf(served: ServingEndpoint, usage: Partial<Usage>): Prices {
@@ -260,12 +266,6 @@ function completionOf(
     upstreamId,
     trace,
   };
-}
-
-/** Whether the price of a model is known in advance. */
-export function isPriced({ pricing }: Pick<CatalogModel, 'pricing'>): boolean {
-  for (const name in pricing) if (Object.hasOwn(pricing, name)) return true;
-  return false;
 }
 
 /** A response that is empty without a finish reason, or ended in an error, is not charged. */

@@ -136,6 +136,8 @@ test('a custom entry overrides a bundled model field by field', () => {
     web_search: '0.01',
     image_tool_input: '0.000008',
     image_tool_output: '0.00003',
+    file_search: '0.0025',
+    container: '0.03',
   });
   assert.equal(model.priceTiers, undefined, 'prices of the operator have no tiers but his own');
   assert.equal(model.rules.stop, false);

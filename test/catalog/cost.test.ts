@@ -7,7 +7,7 @@ import { costOf, costOfLine, decodePriceLines, encodePriceLines, priceLinesOf } 
 import type { Usage } from '../../src/core/chat.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import { decimalOf } from '../../src/core/money.ts';
-import { boundCost, withToolUse } from '../../src/core/usage-bounds.ts';
+import { boundCost, withContainerSize, withToolUse } from '../../src/core/usage-bounds.ts';
 
 const MODEL: Pick<CatalogModel, 'pricing' | 'priceTiers'> = {
   pricing: {
@@ -37,6 +37,12 @@ const CASES: { about: string; usage: Usage; cost: string; model?: typeof MODEL }
   },
   { about: 'audio by its own price', usage: { input: 100, output: 0, audioInput: 40 }, cost: '0.00058' },
   { about: 'reasoning as output', usage: { input: 0, output: 100, reasoning: 60 }, cost: '0.0015' },
+  {
+    about: 'searches in files, containers and places of a map by the piece',
+    usage: { input: 0, output: 0, fileSearches: 2, containers: 4, mapRequests: 1 },
+    model: { pricing: { prompt: '1', file_search: '0.0025', container: '0.03', maps_request: '0.025' } },
+    cost: '0.15',
+  },
   { about: 'searches by the piece', usage: { input: 0, output: 0, searches: 3 }, cost: '0.03' },
   { about: 'the tier that the prompt reaches', usage: { input: 200_000, output: 10 }, cost: '1.200225' },
   { about: 'the model below the tier', usage: { input: 199_999, output: 0 }, cost: '0.599997' },
@@ -162,4 +168,19 @@ test('tools that an answer has shown beside the rounds that were counted', () =>
   assert.equal(costOf(prices, more) - costOf(prices, counted), boundCost(30_000_000_000n + 408n * 30_000_000n));
   assert.equal(costOf(prices, more), costOf({ pricing: prices.pricing }, more));
   assert.deepEqual(withToolUse(counted, { searches: 1 }), counted);
+});
+
+test('tools that an answer has shown are counted where they are more than was reported, also in rounds', () => {
+  const rounds = [
+    { input: 1, output: 1, containers: 1 },
+    { input: 1, output: 1 },
+  ];
+  const counted: Usage = { input: 2, output: 2, containers: 1, rounds };
+  assert.deepEqual(withToolUse(counted, { containers: 1 }), counted);
+  const more = withToolUse(counted, { fileSearches: 2, containers: 2 });
+  assert.deepEqual([more.fileSearches, more.containers], [2, 2]);
+  assert.deepEqual(more.rounds?.at(-1), { input: 0, output: 0, fileSearches: 2, containers: 1 });
+  const large = withContainerSize(counted, 4);
+  assert.deepEqual([large.containers, large.rounds?.[0]?.containers, large.rounds?.[1]], [4, 4, rounds[1]]);
+  assert.equal(withContainerSize(counted, 4, 0).containers, 0);
 });

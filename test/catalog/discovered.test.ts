@@ -257,7 +257,8 @@ test('a bundled model keeps its name and slug, and takes limits and prices from 
     'openai',
   );
   assert.deepEqual([model.name, model.canonicalSlug, model.ownedBy], ['GPT-5', 'team/gpt-5-2025-08-07', 'openai']);
-  const tools = { web_search: '0.01', image_tool_input: '0.000008', image_tool_output: '0.00003' };
+  const images = { image_tool_input: '0.000008', image_tool_output: '0.00003' };
+  const tools = { web_search: '0.01', ...images, file_search: '0.0025', container: '0.03' };
   assert.deepEqual([model.contextLength, model.pricing], [1234, { prompt: '1', completion: '2', ...tools }]);
   assert.equal(model.rules.reasoning, 'effort');
 });
@@ -265,7 +266,7 @@ test('a bundled model keeps its name and slug, and takes limits and prices from 
 test('prices of tools that a list has stay, and those that it leaves out are the known ones', () => {
   const own = { prompt: '1', completion: '2', web_search_request: '3', image_tool_output: '4' };
   const model = only('team', { data: [{ id: 'gpt-5', pricing: own }] }, 'openai');
-  assert.deepEqual(model.pricing, { ...own, image_tool_input: '0.000008' });
+  assert.deepEqual(model.pricing, { ...own, image_tool_input: '0.000008', file_search: '0.0025', container: '0.03' });
 });
 
 test('what is no list of models gives none', () => {

@@ -135,8 +135,9 @@ test('searches that are billed once are one line', () => {
 test('a price of searches in the configuration comes before that of the provider', () => {
   const priced = (pricing: Record<string, string>) =>
     customModel('google', { id: 'gemini-2.5-flash', pricing }).pricing;
-  assert.deepEqual(priced({ prompt: '1' }), { prompt: '1', web_search_request: '0.035' });
-  assert.deepEqual(priced({ prompt: '1', web_search: '0' }), { prompt: '1', web_search: '0' });
+  assert.deepEqual(priced({ prompt: '1' }), { prompt: '1', web_search_request: '0.035', maps_request: '0.025' });
+  const own = { prompt: '1', web_search: '0', maps_request: '0' };
+  assert.deepEqual(priced(own), own);
   assert.deepEqual(priced({}), {}, 'without any price the cost is unknown');
 });
 

@@ -1,7 +1,7 @@
 /** Update of the catalog from a source that may be wrong or hostile: its changes, and the refused ones. */
 
 import type { PriceTier, Pricing } from '../../core/model.ts';
-import { SEARCH_PRICES, withToolPrices } from '../../core/prices.ts';
+import { UNITS, withToolPrices } from '../../core/prices.ts';
 import type { CatalogEntry } from '../entry.ts';
 import { checkedEntry } from '../entry-check.ts';
 import { toolPricesFor } from '../rules.ts';
@@ -43,7 +43,6 @@ const MAX_FACTOR = 10;
 /** USD for a token, a request, a search. No model costs as much. */
 const MAX_PRICE = 100;
 const MAX_TOKEN_PRICE = 0.01;
-const UNIT_PRICES: readonly string[] = ['request', 'image', ...SEARCH_PRICES];
 const LIMITS = ['contextLength', 'maxOutput'] as const;
 /** Part of the names of models that are free on purpose. */
 const FREE_SUFFIX = ':free';
@@ -150,7 +149,7 @@ const TOO_HIGH = 'is higher than any price there is';
 function problemOf(id: string, name: string, after: string, bases: (Pricing | undefined)[]): string | undefined {
   const price = Number(after);
   const olds = bases.flatMap((base) => base?.[name] ?? []);
-  if (price > (UNIT_PRICES.includes(name) ? MAX_PRICE : MAX_TOKEN_PRICE)) return TOO_HIGH;
+  if (price > (Object.hasOwn(UNITS, name) ? MAX_PRICE : MAX_TOKEN_PRICE)) return TOO_HIGH;
   const wasFree = olds.some((old) => Number(old) === 0);
   if (price === 0) return wasFree || id.endsWith(FREE_SUFFIX) ? undefined : FREE;
   return olds.some((old) => isFarFrom(price, Number(old))) ? FAR : undefined;

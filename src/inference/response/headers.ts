@@ -2,7 +2,8 @@
 
 import type { OpenPart } from '../../core/chat.ts';
 import { decimalOf } from '../../core/money.ts';
-import { type Consumption, isPriced } from '../../usage/meter.ts';
+import { isPriced } from '../../core/prices.ts';
+import type { Consumption } from '../../usage/meter.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
 
 /** Maximum length of a header value; member names of a body have no limit, and clients refuse long headers. */

@@ -1,21 +1,30 @@
-/** Service tier that a request asks for, whose prices apply unless its answer names another one. */
+/** Service tier that a request asks for, whose prices apply unless its answer names another one, and the size of its containers. */
 
+import type { Json } from '../../core/json/json.ts';
+import type { CompleteOperation } from '../../core/operation.ts';
 import { joinTiers } from '../../core/tier-names.ts';
 import { upstreamProtocolOf } from '../../protocols/index.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import type { AskedPrices } from '../../usage/meter.ts';
 
-/** Service tier that the body asks for. */
-export function tierOfBody({ protocol, body }: Pick<InferenceCall, 'protocol' | 'body'>): string | undefined {
-  return protocol.operations.complete.tierOf?.(body);
+/** What the body asks for. */
+export function askedByBody({ protocol, body }: Pick<InferenceCall, 'protocol' | 'body'>): AskedPrices {
+  return askedBy(protocol.operations.complete, body);
 }
 
-/** Service tier that the options for the provider ask for. */
-export function tierOfOptions({ options, dialect }: Pick<Endpoint, 'options' | 'dialect'>): string | undefined {
-  return options && upstreamProtocolOf(dialect.protocol).operations.complete.tierOf?.(options);
+/** What the options for the provider ask for. */
+export function askedByOptions({ options, dialect }: Pick<Endpoint, 'options' | 'dialect'>): AskedPrices {
+  return options ? askedBy(upstreamProtocolOf(dialect.protocol).operations.complete, options) : NOTHING;
+}
+
+const NOTHING: AskedPrices = {};
+
+function askedBy(complete: Pick<CompleteOperation, 'tierOf' | 'containerSizeOf'>, body: Json): AskedPrices {
+  return { tier: complete.tierOf?.(body), containerSize: complete.containerSizeOf?.(body) };
 }
 
 /** Tier that the body and the options for the provider ask for together. */
 export function askedTier(call: InferenceCall, endpoint: Endpoint): string | undefined {
-  return joinTiers(tierOfBody(call), tierOfOptions(endpoint));
+  return joinTiers(askedByBody(call).tier, askedByOptions(endpoint).tier);
 }

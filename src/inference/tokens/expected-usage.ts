@@ -3,6 +3,7 @@
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { withStandIns } from '../../core/json/long-text.ts';
+import type { ProviderTools } from '../../core/output.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { protocols } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
@@ -27,16 +28,16 @@ export interface ExpectedUsage {
   hidesInput: boolean;
   /** Such input may be sound. */
   hidesAudio: boolean;
-  /** A tool of the provider may make images with another model. */
-  makesImages?: boolean;
+  /** Tools of the provider that are billed apart. */
+  tools?: ProviderTools;
 }
 
 /** Estimated bytes per token, for bodies that the hub cannot represent. */
 const BYTES_PER_TOKEN = 4;
 /** Assumed tokens of input that the upstream stores, such as a prompt template or a cached context. */
 const HIDDEN_TOKENS = 5_000;
-/** Web searches that are assumed in one answer, where nothing limits them. */
-const DEFAULT_SEARCHES = 5;
+/** Searches of the web, or of stored files, that are assumed in one answer, where nothing limits them. */
+export const DEFAULT_SEARCHES = 5;
 
 /** Texts of a body with media, whose length says little about its tokens. */
 const MEDIA_MARKS = ['base64', 'inlineData', 'inline_data'];
@@ -103,7 +104,7 @@ export function expectedUsageWithOptions(
     images: own.images + most('images'),
     hidesInput: own.hidesInput || added.some(({ hidesInput }) => hidesInput),
     hidesAudio: own.hidesAudio || added.some(({ hidesAudio }) => hidesAudio),
-    makesImages: own.makesImages || added.some(({ makesImages }) => makesImages),
+    tools: added.reduce((sum, { tools }) => joinTools(sum, tools), own.tools ?? NO_TOOLS),
   };
 }
 
@@ -130,7 +131,7 @@ function usageOfOptions(id: string, options: Json): ExpectedUsage {
 /** `length` is that of the body in bytes. */
 function usageOf({ operations }: Protocol, body: Json, length: () => number): ExpectedUsage {
   let request: ChatRequest;
-  const makesImages = operations.complete.makesImages?.(body) ?? false;
+  const tools = operations.complete.providerTools?.(body) ?? NO_TOOLS;
   let hidesInput = operations.complete.hidesInput?.(body) ?? false;
   try {
     request = operations.complete.decodeRequest(body);
@@ -141,7 +142,7 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
     );
     const input = tokensOfLength(length()) + (hidesInput ? HIDDEN_TOKENS : 0);
     const unknown = { mayOutputAudio: true, searches: DEFAULT_SEARCHES, hidesInput, hidesAudio: hidesInput };
-    return { ...textUsage(input), ...unknown, makesImages };
+    return { ...textUsage(input), ...unknown, tools };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
@@ -153,7 +154,18 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
     images: media.filter(({ kind }) => kind === 'image').length,
     hidesInput: hidesInput || media.some(isUnseen),
     hidesAudio: media.some((part) => part.kind === 'audio' && isUnseen(part)),
-    makesImages,
+    tools,
+  };
+}
+
+const NO_TOOLS: ProviderTools = {};
+
+function joinTools(one: ProviderTools, other: ProviderTools = NO_TOOLS): ProviderTools {
+  return {
+    images: one.images || other.images || false,
+    files: one.files || other.files || false,
+    maps: one.maps || other.maps || false,
+    containers: Math.max(one.containers ?? 0, other.containers ?? 0),
   };
 }
 

@@ -4,13 +4,13 @@ import { affordableOutput, type CostBounds, costBoundsOf, type MaxUsage, maxCost
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
 import { joinOutput, type OutputLimit, type RequestedOutput } from '../../core/output.ts';
+import { isPriced } from '../../core/prices.ts';
 import { upstreamProtocolOf } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
-import { isPriced } from '../../usage/meter.ts';
 import { askedTier } from './asked-tier.ts';
-import type { ExpectedUsage } from './expected-usage.ts';
+import { DEFAULT_SEARCHES, type ExpectedUsage } from './expected-usage.ts';
 
 export interface Reservation {
   /** Input and output tokens, for the token limit per minute. */
@@ -43,6 +43,8 @@ export const MIN_UNKNOWN_COST = 10_000_000_000n;
 const MAX_IMAGE_TOKENS = 12_000;
 /** Input tokens that the results of a search add: OpenAI bills so many for small models, and others what the results have. */
 const SEARCH_TOKENS = 8000;
+/** The same of a search in stored files: 20 pieces of 800 tokens, as OpenAI stores and returns them by default. */
+const FILE_SEARCH_TOKENS = 16_000;
 /** Output tokens of images that a tool makes in an answer: three large ones. */
 const IMAGE_TOOL_TOKENS = 20_000;
 /** Tokens of a context whose length is not known. */
@@ -161,9 +163,18 @@ class EndpointOutput {
   /** `tokens`: input that each search adds. */
   #boundsFor(usage: ExpectedUsage, tokens = 0): CostBounds[] {
     const { model, dialect } = this.endpoint;
-    const searching = withSearches(usage, this.asked, dialect.protocol === this.#call.protocol.id);
-    const most: MaxUsage = { ...searching, input: searching.input + searching.searches * tokens };
-    if (tokens > 0 && usage.makesImages) most.imageToolOutput = IMAGE_TOOL_TOKENS;
+    const isOwn = dialect.protocol === this.#call.protocol.id;
+    const searching = { ...usage, searches: searchesOf(usage.searches, this.asked, isOwn) };
+    const { tools = {} } = usage;
+    const fileSearches = tools.files ? searchesOf(DEFAULT_SEARCHES, this.asked, isOwn) : 0;
+    const most: MaxUsage = {
+      ...searching,
+      fileSearches,
+      input: searching.input + searching.searches * tokens + (tokens > 0 ? fileSearches * FILE_SEARCH_TOKENS : 0),
+      containers: tools.containers ?? 0,
+      mapRequests: tools.maps ? 1 : 0,
+    };
+    if (tokens > 0 && tools.images) most.imageToolOutput = IMAGE_TOOL_TOKENS;
     return possiblePrices(model, askedTier(this.#call, this.endpoint)).map((prices) => costBoundsOf(prices, most));
   }
 }
@@ -177,10 +188,10 @@ function highest<Item>(items: readonly Item[], costOf: (item: Item) => bigint): 
 }
 
 /** A limit reaches upstreams of the client's own protocol; others may search as often as without one. */
-function withSearches(expected: ExpectedUsage, asked: RequestedOutput, isOwnProtocol: boolean): ExpectedUsage {
-  if (expected.searches === 0 || asked.searches === undefined) return expected;
+function searchesOf(expected: number, asked: RequestedOutput, isOwnProtocol: boolean): number {
+  if (expected === 0 || asked.searches === undefined) return expected;
   const limit = Math.min(asked.searches, MAX_SEARCHES);
-  return { ...expected, searches: isOwnProtocol ? limit : Math.max(limit, expected.searches) };
+  return isOwnProtocol ? limit : Math.max(limit, expected);
 }
 
 function defaultTokens({ asked, tokens }: EndpointOutput): number {
@@ -199,8 +210,8 @@ export function isBilledLater({ provider, model }: Endpoint): boolean {
 }
 
 /** Whether the input may have more tokens than the estimate says: the gateway does not see all of it, it has images, or searches and images that a tool makes add to it. */
-export function mayBeLonger({ hidesInput, images, searches, makesImages }: ExpectedUsage): boolean {
-  return hidesInput || images > 0 || searches > 0 || makesImages === true;
+export function mayBeLonger({ hidesInput, images, searches, tools }: ExpectedUsage): boolean {
+  return hidesInput || images > 0 || searches > 0 || tools?.images === true || tools?.files === true;
 }
 
 /** Expected usage with the longest input: the context of the model where some of it is hidden, and the most tokens for each image. */

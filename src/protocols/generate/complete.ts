@@ -6,7 +6,7 @@ import type { SseEvent } from '../../core/sse.ts';
 import { checkRequest, checkRequestLimits, requestSchema } from './check.ts';
 import { conversation, requestModel, state, toolFailuresOf } from './conversation.ts';
 import { names } from './names.ts';
-import { limitOutput, outputOf, tierOf } from './output.ts';
+import { limitOutput, outputOf, providerTools, tierOf } from './output.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
@@ -47,6 +47,7 @@ export const complete: CompleteOperation = {
   outputOf,
   hidesInput: ({ cachedContent, cached_content }) => Boolean(cachedContent ?? cached_content),
   tierOf,
+  providerTools,
   limitOutput,
   toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,
   needsMediaTypes: true,
@@ -65,7 +66,7 @@ export const complete: CompleteOperation = {
     calls: ['name', 'args', 'jsonPath', 'stringValue'],
     several: true,
   },
-  usageMarks: ['"usageMetadata"', '"webSearchQueries"'],
+  usageMarks: ['"usageMetadata"', '"webSearchQueries"', '"maps"'],
   usageOf,
   factsOf: ({ responseId, modelVersion, candidates, promptFeedback }) => ({
     id: textOf(responseId),

@@ -1,7 +1,7 @@
 /** Requested output and service tier of a generateContent body, in either spelling; includes thinking. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
-import { largestFigure, type RequestedOutput } from '../../core/output.ts';
+import { largestFigure, type ProviderTools, type RequestedOutput } from '../../core/output.ts';
 import { tierName } from '../service-tier.ts';
 
 export function outputOf(body: Json): RequestedOutput {
@@ -16,6 +16,10 @@ export function tierOf(body: Json): string | undefined {
   return tierName(body.serviceTier ?? body.service_tier)
     ?.toLowerCase()
     .replace(/^service_tier_/, '');
+}
+
+export function providerTools({ tools }: Json): ProviderTools {
+  return { maps: Array.isArray(tools) && tools.some((tool) => tool?.googleMaps ?? tool?.google_maps) };
 }
 
 /** Sets the limit of a body in place, in the spelling that it uses. */

@@ -16,7 +16,7 @@ import { decodeBlock, decodeFinish } from './finish.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { createPartialCall, type PartialCall } from './partial-call.ts';
 import { responseShape } from './response-shape.ts';
-import { decodeUsage } from './usage.ts';
+import { decodeUsage, hasPlaces } from './usage.ts';
 
 const NATIVE = [
   'executableCode',
@@ -100,6 +100,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   let blocked: Json;
   let usage: Usage | undefined;
   let searches = 0;
+  let showsPlaces = false;
   let calls = 0;
 
   function fail(error: GatewayError): ChatEvent[] {
@@ -164,6 +165,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const queries: string[] = groundingMetadata?.webSearchQueries ?? [];
     if (queries.length > state.queries.length) state.queries = queries;
     searches = Math.max(searches, queries.length);
+    showsPlaces ||= hasPlaces(groundingMetadata);
     const parts: Json[] = candidate.content?.parts ?? [];
     const made = parts.flatMap((part) => decodePart(part, state, index));
     const events = candidate.finishReason === undefined ? made : state.texts.cite(made, state.last);
@@ -290,7 +292,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function countsSoFar(): Usage | undefined {
-    return usage && searches > 0 ? { ...usage, searches } : usage;
+    return usage && { ...usage, ...(searches > 0 && { searches }), ...(showsPlaces && { mapRequests: 1 }) };
   }
 
   return { decode, fail, end, usage: countsSoFar };

@@ -54,7 +54,18 @@ export function decodeUsage(given: Json): Usage | undefined {
 export function usageOf(body: Json): Partial<Usage> | undefined {
   const usage = decodeUsage(body?.usageMetadata);
   const searches = searchesIn(body?.candidates);
-  return searches > 0 ? { ...usage, searches } : usage;
+  const found = searches > 0 ? { ...usage, searches } : usage;
+  return showsPlaces(body?.candidates) ? { ...found, mapRequests: 1 } : found;
+}
+
+/** Whether an answer has places of Google Maps among its sources. */
+function showsPlaces(candidates: Json): boolean {
+  return Array.isArray(candidates) && candidates.some((candidate) => hasPlaces(candidate?.groundingMetadata));
+}
+
+export function hasPlaces(metadata: Json): boolean {
+  const chunks = metadata?.groundingChunks;
+  return Array.isArray(chunks) && chunks.some((chunk) => chunk?.maps);
 }
 
 /** The most searches of a candidate: candidates share them. */

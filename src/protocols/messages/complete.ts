@@ -14,7 +14,7 @@ import {
 } from './conversation.ts';
 import { encodeErrorEvent } from './errors.ts';
 import { names } from './names.ts';
-import { limitOutput, outputOf, tierOf } from './output.ts';
+import { containerSizeOf, limitOutput, outputOf, providerTools, tierOf } from './output.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
 import { decodeResponse, encodeResponse, unshown } from './response.ts';
@@ -56,6 +56,8 @@ export const complete: CompleteOperation = {
   outputOf,
   tierOf,
   hidesInput: ({ thread }) => thread?.type === 'continue',
+  providerTools,
+  containerSizeOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,128}$/,
   gatewayFields,
@@ -68,7 +70,7 @@ export const complete: CompleteOperation = {
   modelPaths: [['model'], ['message', 'model']],
   textPlaces: { after: ['"delta"', '"tool_use"'], text: ['text', 'thinking', 'partial_json'], calls: ['name'] },
   usageMarks: ['"usage"'],
-  tools: { marks: ['"web_search_tool_result"'], usedIn: toolUseIn },
+  tools: { marks: ['"web_search_tool_result"', 'code_execution"'], usedIn: toolUseIn },
   usageOf,
   factsOf: ({ id, model, message, stop_reason, delta }) => ({
     id: textOf(id ?? message?.id),

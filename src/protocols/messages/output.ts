@@ -1,7 +1,7 @@
 /** Requested output and service tier of a messages body; includes thinking and web searches. */
 
 import type { Json } from '../../core/json/json.ts';
-import { largestFigure, type RequestedOutput } from '../../core/output.ts';
+import { largestFigure, type ProviderTools, type RequestedOutput } from '../../core/output.ts';
 import { tierWithRegion } from '../../core/tier-names.ts';
 import { tierName } from '../service-tier.ts';
 import { isWebSearch } from './tool-decoder.ts';
@@ -23,6 +23,26 @@ export function outputOf({ max_tokens, tools }: Json): RequestedOutput {
 function searchesOf(tools: readonly Json[]): number | undefined {
   const limits = tools.flatMap(({ max_uses }) => largestFigure([max_uses]) ?? []);
   return tools.length === 0 || limits.length < tools.length ? undefined : limits.reduce((sum, one) => sum + one, 0);
+}
+
+export function providerTools(body: Json): ProviderTools {
+  const { tools, container } = body;
+  const runsCode = Array.isArray(tools) && tools.some((tool) => isVersionOf('code_execution', tool));
+  return { containers: runsCode || container ? containerSizeOf(body) : 0 };
+}
+
+/** Code runs for nothing beside a search or a fetch that filters its results by code, as those of 2026-02-09 and later do. */
+export function containerSizeOf({ tools }: Json): number {
+  const isFree = (tool: Json): boolean =>
+    isVersionOf('web_search', tool, FILTERS) || isVersionOf('web_fetch', tool, FILTERS);
+  return Array.isArray(tools) && tools.some(isFree) ? 0 : 1;
+}
+
+const FILTERS = 20260209;
+
+function isVersionOf(name: string, tool: Json, first = 0): boolean {
+  const type = tool?.type;
+  return typeof type === 'string' && type.startsWith(`${name}_`) && Number(type.slice(name.length + 1)) >= first;
 }
 
 /** Fast mode, whose price is that of no service tier, else the service tier; and whether in one region alone. */

@@ -10,7 +10,7 @@ import { encodeInput } from './block-encoder.ts';
 import { encodeCitation } from './citations.ts';
 import { decodeFinish, encodeFinish, nothingSeen, see } from './finish.ts';
 import { responseShape } from './response-shape.ts';
-import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
+import { encodeUsage, mergeUsage, usageOf } from './usage.ts';
 
 const NO_INPUT = '{}';
 
@@ -23,7 +23,7 @@ export function decodeResponse(given: Json, target: Target): ChatResponse {
   // A call that the output limit cut off before its arguments has an empty input.
   const isCut = finish.reason === 'length' || finish.reason === 'context-full';
   if (isCut && last?.type === 'call' && last.args === NO_INPUT) last.args = '';
-  const usage = mergeUsage(undefined, decodeUsage(body.usage));
+  const usage = mergeUsage(undefined, usageOf(body));
   return {
     id: body.id ?? '',
     model: body.model ?? target.model,

@@ -11,7 +11,7 @@ import { decodeCitation } from './citations.ts';
 import { errorIn } from './errors.ts';
 import { decodeFinish } from './finish.ts';
 import { event as eventShape } from './response-shape.ts';
-import { decodeUsage, mergeUsage } from './usage.ts';
+import { mergeUsage, usageOf } from './usage.ts';
 
 /** The open block; `native` blocks are buffered until they end. */
 interface OpenBlock {
@@ -44,7 +44,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     if (!frame) return fail(new GatewayError('upstream_error', 'The upstream sent an event that is not valid JSON.'));
     switch (frame.type) {
       case 'message_start':
-        usage = mergeUsage(usage, decodeUsage(frame.message?.usage));
+        usage = mergeUsage(usage, usageOf(frame));
         return begin(frame);
       case 'content_block_start':
         return [...begin(frame), ...breakOff(), ...start(frame.content_block, frame.index)];
@@ -53,7 +53,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       case 'content_block_stop':
         return isOther(frame.index) ? [] : close();
       case 'message_delta':
-        count(decodeUsage(frame.usage));
+        count(usageOf(frame));
         finish = decodeFinish(frame.delta) ?? finish;
         return close();
       case 'message_stop':

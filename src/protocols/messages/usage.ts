@@ -1,7 +1,7 @@
 /** Token usage: the messages protocol counts cached input separately from `input_tokens`, the hub includes it in `input`. */
 
 import type { ToolUse, Usage } from '../../core/chat.ts';
-import type { Json } from '../../core/json/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { joinUsage } from '../../core/usage-bounds.ts';
 import { isRegion } from './output.ts';
 import { counts } from './response-shape.ts';
@@ -13,7 +13,7 @@ const EXTRA_ROUNDS = ['compaction', 'advisor_message'];
 const TIERS = ['standard', 'priority', 'batch'];
 
 /** Counts in a usage object; a later one of the same stream may hold only some of the counts. */
-export function decodeUsage(given: Json): Partial<Usage> | undefined {
+function decodeUsage(given: Json): Partial<Usage> | undefined {
   const usage = counts(given);
   if (!usage) return undefined;
   const rounds: Json[] = usage.iterations ?? [];
@@ -65,15 +65,22 @@ export function encodeUsage(usage: Usage | undefined): Json {
   return wire;
 }
 
-/** A search whose results are in a block, or in the one that a frame begins; an error is not billed. */
+/** Use of a tool in a block, or in the one that a frame begins: a search with results, as an error is not billed, or code that runs. */
 export function toolUseIn(body: Json): ToolUse | undefined {
-  const { type, content } = body?.content_block ?? body ?? {};
-  return type === 'web_search_tool_result' && Array.isArray(content) ? { searches: 1 } : undefined;
+  const { type, name, content } = body?.content_block ?? body ?? {};
+  if (type === 'web_search_tool_result') return Array.isArray(content) ? { searches: 1 } : undefined;
+  const runsCode = CODE_TOOLS.includes(name) && type === 'server_tool_use';
+  return runsCode ? { containers: 1 } : undefined;
 }
+
+/** Names of calls of the tool that runs code, by its version. */
+const CODE_TOOLS = ['code_execution', 'bash_code_execution', 'text_editor_code_execution'];
 
 /** The counts in a whole response, a `message_start` or a `message_delta`. */
 export function usageOf(body: Json): Partial<Usage> | undefined {
-  return decodeUsage(body?.usage ?? body?.message?.usage);
+  const usage = decodeUsage(body?.usage ?? body?.message?.usage);
+  const { container } = body?.message ?? body?.delta ?? body ?? {};
+  return usage && isObject(container) ? { ...usage, containers: 1 } : usage;
 }
 
 function count(value: unknown): number {

@@ -15,14 +15,14 @@ import { encodeStreamError } from './errors.ts';
 import { isEnd, isPing, isPreamble, isUnreadPreamble, LAST } from './events.ts';
 import { factsOf } from './facts.ts';
 import { names } from './names.ts';
-import { limitOutput, makesImages, outputOf } from './output.ts';
+import { containerSizeOf, limitOutput, outputOf, providerTools } from './output.ts';
 import { repair } from './repair.ts';
 import { GATEWAY_FIELDS, RESERVED_FIELDS } from './request-fields.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
 import { echoOf } from './response-object.ts';
 import { restoreState } from './state.ts';
 import { stored } from './stored.ts';
-import { addCost, toolUseIn, usageOf } from './usage.ts';
+import { addCost, COUNTED_CALLS, toolUseIn, usageOf } from './usage.ts';
 
 const PATH = '/v1/responses';
 
@@ -53,7 +53,8 @@ export const complete: CompleteOperation = {
   upstreamPath: () => '/responses',
   outputOf,
   hidesInput: ({ prompt, previous_response_id: previous }) => isObject(prompt) || typeof previous === 'string',
-  makesImages,
+  providerTools,
+  containerSizeOf,
   tierOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
@@ -77,7 +78,7 @@ export const complete: CompleteOperation = {
   modelPaths: [['model'], ['response', 'model']],
   textPlaces: { after: ['.delta'], text: ['delta'], calls: [] },
   usageMarks: ['"usage"'],
-  tools: { marks: ['"web_search_call"', '"image_generation_call"'], usedIn: toolUseIn },
+  tools: { marks: [...COUNTED_CALLS, 'image_generation_call'].map((type) => `"${type}"`), usedIn: toolUseIn },
   usageOf,
   factsOf,
   cost: { paths: [['usage'], ['response', 'usage']], members: addCost },

@@ -12,7 +12,7 @@ import { decodeFinish } from './decode-finish.ts';
 import { createItemDecoder, type ItemDecoder, SEPARATOR, type TextPlace } from './decode-stream-item.ts';
 import { createLanes } from './decode-stream-lanes.ts';
 import { errorIn } from './errors.ts';
-import { usageOf } from './usage.ts';
+import { COUNTED_CALLS, usageOf } from './usage.ts';
 
 interface TextEvent {
   kind: TextPlace['kind'];
@@ -74,7 +74,7 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   /** For servers that send ids without positions. */
   const positions = new Map<string, number>();
   const seen = { calls: false, refusal: false };
-  const searches: Json[] = [];
+  const calls: Json[] = [];
   let latest = 0;
   let hasSpoken = false;
   let started = false;
@@ -82,7 +82,7 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   let usage: Usage | undefined;
 
   function count(response: Json): void {
-    const counted = usageOf(response.output?.length > 0 ? response : { ...response, output: searches });
+    const counted = usageOf(response.output?.length > 0 ? response : { ...response, output: calls });
     usage = counted && { input: 0, output: 0, ...counted };
   }
 
@@ -126,7 +126,7 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   function end(body: Json): ChatEvent[] {
     const { item } = body;
     const known = byPosition.get(positionOf(body));
-    if (item.type === 'web_search_call') searches.push(item);
+    if (COUNTED_CALLS.includes(item.type)) calls.push(item);
     if (known) return known.end(item);
     const position = body.output_index ?? items.length;
     return [...open(position, item), ...(byPosition.get(position)?.end(item) ?? [])];

@@ -1,7 +1,8 @@
 /** Requested output of a Responses body; includes reasoning and web searches. */
 
 import type { Json } from '../../core/json/json.ts';
-import { largestFigure, type RequestedOutput } from '../../core/output.ts';
+import { largestFigure, type ProviderTools, type RequestedOutput } from '../../core/output.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 
 /** Output tokens; some servers hand a request on to their chat completions, with the names of that. */
 export const LIMIT_MEMBERS = [
@@ -29,12 +30,36 @@ export function outputOf(body: Json): RequestedOutput {
   };
 }
 
-/** Whether the tools, or those that an item of the input adds, make images. */
-export function makesImages({ tools, input }: Json): boolean {
+/** Of the tools, and those that an item of the input adds. */
+export function providerTools({ tools, input }: Json): ProviderTools {
   const items: Json[] = Array.isArray(input) ? input : [];
-  return [tools, ...items.map((item) => item?.tools)].some(
-    (some) => Array.isArray(some) && some.some((tool) => tool?.type === 'image_generation'),
-  );
+  const all: Json[] = [tools, ...items.map((item) => item?.tools)].flatMap((some) => (Array.isArray(some) ? some : []));
+  const has = (type: string): boolean => all.some((tool) => tool?.type === type);
+  return {
+    images: has('image_generation'),
+    files: has('file_search'),
+    containers: all.reduce<number>((sum, tool) => sum + gigabytesOf(tool), 0),
+  };
+}
+
+/** The most memory of a container that a tool asks for, in gigabytes; 1 by default. */
+export function containerSizeOf({ tools, input }: Json): number {
+  let size = largestOf(tools);
+  if (Array.isArray(input)) for (const item of input) if (item?.tools) size = Math.max(size, largestOf(item.tools));
+  return size;
+}
+
+function largestOf(tools: Json): number {
+  return Array.isArray(tools) ? tools.reduce<number>((most, tool) => Math.max(most, gigabytesOf(tool)), 1) : 1;
+}
+
+const GIGABYTES: Record<string, number> = { '1g': 1, '4g': 4, '16g': 16, '64g': 64 };
+
+/** 0 for a tool without a container; the memory of one that is named by its id is not known, and counts as the least. */
+function gigabytesOf(tool: Json): number {
+  const place = tool?.type === 'shell' ? tool.environment : tool?.type === 'code_interpreter' && (tool.container ?? {});
+  if (!place || place.type === 'local') return 0;
+  return lookUp(GIGABYTES, place.memory_limit) ?? 1;
 }
 
 /** Lowers the limits of a body in place; sets one if it has none. */

@@ -36,6 +36,8 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
     imageToolInput: images?.input_tokens || undefined,
     imageToolOutput: images?.output_tokens || imagesIn(response),
     searches: searchesIn(response),
+    fileSearches: itemsOf(response).filter(isFileSearch).length || undefined,
+    containers: new Set(itemsOf(response).flatMap(containerOf)).size || undefined,
     reportedCost: isObject(reported) ? reportedCost(reported) : undefined,
     tier: typeof response.service_tier === 'string' ? response.service_tier : undefined,
   });
@@ -51,10 +53,10 @@ const toolShape = record({
  * Searches of the web, which are charged one by one; opened pages are not. The ones that the provider says it charges come first. A
  * count of zero beside searches that are done is none: the member is there with zeros where nothing was counted.
  */
-function searchesIn({ output, tool_usage }: Json): number | undefined {
-  const billed: number | undefined = toolShape(tool_usage)?.web_search?.num_requests;
+function searchesIn(response: Json): number | undefined {
+  const billed: number | undefined = toolShape(response.tool_usage)?.web_search?.num_requests;
   if (billed) return billed;
-  const searches = (Array.isArray(output) ? output : []).filter(billed === 0 ? isDoneSearch : isSearch);
+  const searches = itemsOf(response).filter(billed === 0 ? isDoneSearch : isSearch);
   return searches.length > 0 ? searches.length : undefined;
 }
 
@@ -71,15 +73,41 @@ const IMAGE_TOKENS: Record<string, number> = { low: 408, medium: 1584 };
 const MOST_IMAGE_TOKENS = 6240;
 
 /** Tokens of the images that an answer shows; counts of zero beside them are none. */
-function imagesIn({ output }: Json): number | undefined {
-  const items: Json[] = Array.isArray(output) ? output : [];
-  return items.reduce<number>((sum, item) => sum + (toolUseIn(item)?.imageToolOutput ?? 0), 0) || undefined;
+function imagesIn(response: Json): number | undefined {
+  return itemsOf(response).reduce<number>((sum, item) => sum + (toolUseIn(item)?.imageToolOutput ?? 0), 0) || undefined;
 }
 
-/** A search or an image that an item has, or the one that an event ends. */
+function itemsOf({ output }: Json): Json[] {
+  return Array.isArray(output) ? output : [];
+}
+
+function isFileSearch(item: Json): boolean {
+  return item?.type === 'file_search_call';
+}
+
+/** The container of the provider in which a call runs; a shell of the client has none. */
+function containerOf(item: Json): string[] {
+  if (item?.type === 'code_interpreter_call') return [String(item.container_id)];
+  const id = item?.type === 'shell_call' && item.environment?.container_id;
+  return id ? [String(id)] : [];
+}
+
+/** Types of items whose tools are counted call by call. */
+export const COUNTED_CALLS: readonly string[] = [
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'shell_call',
+];
+
+/** Use of a tool that an item has, or the one that an event ends; a container is used from the beginning of a call on. */
 export function toolUseIn(body: Json): ToolUse | undefined {
+  if (body?.type === 'response.output_item.added')
+    return containerOf(body.item).length > 0 ? { containers: 1 } : undefined;
   const item = body?.type === 'response.output_item.done' ? body.item : body;
   if (isDoneSearch(item)) return { searches: 1 };
+  if (isFileSearch(item) && item.status === 'completed') return { fileSearches: 1 };
+  if (containerOf(item).length > 0) return { containers: 1 };
   if (item?.type !== 'image_generation_call' || !item.result) return undefined;
   return { imageToolOutput: lookUp(IMAGE_TOKENS, item.quality) ?? MOST_IMAGE_TOKENS };
 }

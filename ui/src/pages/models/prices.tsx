@@ -7,7 +7,7 @@ import type { Source } from '../../parts/unanswered.tsx';
 import type { Model } from './query.ts';
 
 /** Unit of one price, other than a token; empty where that is not known. Prices of tokens are shown for a million. */
-export type Unit = 'request' | 'image' | 'search' | 'second' | 'video' | '';
+export type Unit = 'request' | 'image' | 'search' | 'container' | 'second' | 'video' | '';
 
 export interface NamedPrice {
   name: string;
@@ -35,6 +35,9 @@ export const PRICES: NamedPrice[] = [
   { name: 'request', label: 'Request', unit: 'request' },
   { name: 'web_search', label: 'Web search', unit: 'search' },
   { name: 'web_search_request', label: 'Request that searches', unit: 'request' },
+  { name: 'file_search', label: 'Search in files', unit: 'search' },
+  { name: 'container', label: 'Container, or gigabyte of it', unit: 'container' },
+  { name: 'maps_request', label: 'Request with places of a map', unit: 'request' },
 ];
 
 type VideoPrices = Partial<Record<string, string>>;

@@ -22,10 +22,13 @@ const KINDS: Record<string, string> = {
   image_tool_input: 'Image tool in',
   image_tool_output: 'Image tool out',
   searches: 'Searches',
+  file_searches: 'Searches in files',
+  containers: 'Containers, or gigabytes of them',
+  map_requests: 'Places of a map',
   requests: 'The request itself',
 };
 /** Priced one by one, and not by the million. */
-const PIECES = ['searches', 'requests'];
+const PIECES = ['searches', 'file_searches', 'containers', 'map_requests', 'requests'];
 
 const REASONS: Record<Basis, string> = {
   prices: 'It used nothing that has a price.',
