@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChatResponse, Usage } from '../../src/core/chat.ts';
+import { joinUsage } from '../../src/core/usage-bounds.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { generate } from '../../src/protocols/generate/index.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
@@ -81,6 +82,19 @@ test('messages count the cached shares of rounds that the totals leave out', () 
   assert.deepEqual(usageOf({ usage: { ...own, iterations: [{ ...own, type: 'message' }, round] } }), {
     ...{ input: 805, output: 23, cached: 700, cacheWrite: 90, cacheWrite1h: 60 },
   });
+});
+
+test('the end of a messages stream tells in its rounds alone how long cache writes are kept', () => {
+  const round = (type: string, written: number) => ({
+    ...{ type, input_tokens: 5, output_tokens: 7, cache_read_input_tokens: 0, cache_creation_input_tokens: written },
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: written },
+  });
+  const { usageOf } = messages.operations.complete;
+  const own = { input_tokens: 5, cache_read_input_tokens: 0, cache_creation_input_tokens: 1000, output_tokens: 7 };
+  const begun = usageOf({ type: 'message_start', message: { usage: { ...round('', 1000), output_tokens: 1 } } });
+  const usage = { ...own, iterations: [round('compaction', 50), round('message', 1000)] };
+  const ended = usageOf({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
+  assert.deepEqual(joinUsage(begun, ended ?? {}), { input: 1060, output: 14, cacheWrite: 1050, cacheWrite1h: 1050 });
 });
 
 test('clients of both get the shares that an upstream reports', () => {

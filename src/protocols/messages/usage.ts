@@ -27,8 +27,10 @@ function decodeUsage(given: Json): Partial<Usage> | undefined {
   if (typeof usage.output_tokens === 'number') found.output = sum('output_tokens');
   if (cached > 0) found.cached = cached;
   if (cacheWrite > 0) found.cacheWrite = cacheWrite;
-  const hour = counted.reduce((total, part) => total + count(part.cache_creation?.ephemeral_1h_input_tokens), 0);
-  if (hour > 0) found.cacheWrite1h = hour;
+  // The end of a stream says in its rounds alone how long cache writes are kept.
+  const written = usage.cache_creation ? counted : rounds;
+  const hour = written.reduce((total, part) => total + count(part.cache_creation?.ephemeral_1h_input_tokens), 0);
+  if (hour > 0 && cacheWrite > 0) found.cacheWrite1h = Math.min(hour, cacheWrite);
   const thinking = usage.output_tokens_details?.thinking_tokens;
   if (typeof thinking === 'number') found.reasoning = thinking;
   const searches = count(usage.server_tool_use?.web_search_requests);
