@@ -66,10 +66,20 @@ export function refuseModelMembers(body: Json, path = ''): void {
     if (FOLDED.has(fold(name))) refuse(path + name);
     if (SERVER_TOOL_FIELDS.includes(name)) checkServerTools(value, path + name);
   }
-  // Tools that join later, in the Responses protocol.
-  for (const [index, item] of (Array.isArray(body.input) ? body.input : []).entries()) {
+  // Tools that join later, in Responses and in messages.
+  for (const [index, item] of listIn(body.input).entries()) {
     if (isObject(item) && item.tools) checkServerTools(item.tools, `${path}input[${index}].tools`);
   }
+  for (const [index, message] of listIn(body.messages).entries()) {
+    for (const block of listIn(message?.content)) {
+      for (const { tool } of [block, ...listIn(block?.tool_changes)].filter(isObject))
+        if (isObject(tool)) checkServerTools(tool.definition, `${path}messages[${index}].content.tool.definition`);
+    }
+  }
+}
+
+function listIn(value: Json): Json[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function checkServerTools(helpers: Json, path: string): void {

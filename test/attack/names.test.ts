@@ -73,6 +73,8 @@ interface Crafted {
   more: string;
   /** What the error must name. */
   names: string;
+  /** Members instead of those of a plain question. */
+  question?: string;
 }
 
 const chat = (more: string, names: string): Crafted => ({
@@ -185,6 +187,13 @@ const MODEL_MEMBERS: Crafted[] = [
   messages('"route":"fallback"', 'route'),
   messages('"preset":"dear"', 'preset'),
   messages('"tools":[{"type":"advisor_20260301","name":"advisor","model":"dear"}]', 'tools.model'),
+  ...['tool_addition', 'compaction'].map((type) => {
+    const adviser = '"definition":{"type":"advisor_20260301","name":"advisor","model":"dear"}';
+    const change = `{"type":"tool_addition","tool":{"type":"tool_definition",${adviser}}}`;
+    const block = type === 'compaction' ? `{"type":"compaction","content":"","tool_changes":[${change}]}` : change;
+    const question = `"max_tokens":9,"messages":[{"role":"user","content":"Hi"},{"role":"system","content":[${block}]}]`;
+    return { ...messages('"stream":false', 'messages[1].content.tool.definition.model'), question };
+  }),
   generate('"fallbacks":["dear"]', 'fallbacks'),
   generate('"models":["dear"]', 'models'),
   generate('"model_list":[]', 'model_list'),
@@ -200,8 +209,8 @@ attack(
   },
   async () => {
     const before = callsOf();
-    for (const { protocol, more, names } of MODEL_MEMBERS) {
-      const text = `{${more},${members(protocol)}}`;
+    for (const { protocol, more, names, question = members(protocol) } of MODEL_MEMBERS) {
+      const text = `{${more},${question}}`;
       const response = await send(protocol, text);
       const said = await response.text();
       assert.equal(response.status, 403, `${text}: ${said}`);

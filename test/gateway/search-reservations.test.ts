@@ -49,6 +49,12 @@ const SEARCH = { type: 'web_search_20250305', name: 'web_search' };
 const FETCH = { type: 'web_fetch_20250910', name: 'web_fetch' };
 const searching = (more: Json, model = 'messages/m'): Json => ({ ...HI, model, tools: [{ ...SEARCH, ...more }] });
 
+const later = (listed: number, max_uses?: number): Json => {
+  const tool = { type: 'tool_definition', definition: { ...SEARCH, name: 'more', max_uses } };
+  const turn = { role: 'system', content: [{ type: 'tool_addition', tool }] };
+  return { ...searching({ max_uses: listed }), messages: [...HI.messages, turn] };
+};
+
 const optional = (more: Json): Json => ({
   ...{ ...HI, model: 'messages/m' },
   provider: { options: { messages: { tools: [{ ...SEARCH, ...more }] } } },
@@ -66,6 +72,8 @@ const CASES: [what: string, path: string, body: Json, held: string][] = [
     { ...HI, model: 'messages/m', tools: [{ ...SEARCH, max_uses: 50 }, FETCH] },
     '0.5',
   ],
+  ['messages with fifty uses of a tool that the conversation defines', '/anthropic/v1/messages', later(1, 49), '0.5'],
+  ['messages with a tool that the conversation defines', '/anthropic/v1/messages', later(1), '0.05'],
   [
     'messages with one use, which the upstream is not told',
     '/anthropic/v1/messages',

@@ -326,3 +326,56 @@ test('members of media, formats and free-text tools that a chat client adds are 
   for (const name of [...names, 'tools.custom.language', 'response_format.json_schema.repair'])
     assert.ok(dropped.includes(name), `${name} in ${dropped}`);
 });
+
+describe('tools that a messages conversation defines', () => {
+  const tool = (name: string, more: object = {}) => ({
+    name,
+    input_schema: { type: 'object', properties: {} },
+    ...more,
+  });
+  const added = (definition: Json) => ({ type: 'tool_addition', tool: { type: 'tool_definition', definition } });
+  const ask = (content: Json[], role = 'system') => ({
+    ...{ max_tokens: 5, tools: [tool('read', { description: 'old' })] },
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role, content },
+      { role: 'user', content: 'Go on.' },
+    ],
+  });
+  const defined = [added(tool('edit', { description: 'Edits.', eager_input_streaming: true })), added(tool('read'))];
+
+  for (const [where, content, role] of [
+    ['a system message', defined, 'system'],
+    ['a message of the user', defined, 'user'],
+    ['a summary of earlier messages', [{ type: 'compaction', content: 'So far.', tool_changes: defined }], 'assistant'],
+  ] as const) {
+    test(`those in ${where} are among the tools of other protocols, the last one of a name`, () => {
+      const { body, dropped } = sent('messages', 'responses', ask([...content], role));
+      assert.deepEqual(
+        body.tools.map(({ name, description }: Json) => [name, description]),
+        [
+          ['edit', 'Edits.'],
+          ['read', undefined],
+        ],
+      );
+      const changes = role === 'assistant' ? ['messages.content.tool_changes'] : [];
+      assert.deepEqual(dropped, ['tools.eager_input_streaming', ...changes]);
+    });
+  }
+
+  test('those that only their provider can run are refused, and so are those of another form', () => {
+    const code = (definition: Json) => () => sent('messages', 'chat', ask([added(definition)]));
+    assert.throws(code({ type: 'bash_20250124', name: 'bash' }), { code: 'unsupported_tool' });
+    for (const definition of [null, 'read', {}, { name: 5 }, { name: 'x', input_schema: 'object' }])
+      assert.throws(code(definition), { code: 'invalid_request', param: /^messages\[1\]\.content\.tool\.definition/ });
+  });
+
+  test('tools that are added by name stay those of the list, and the name is dropped', () => {
+    const change = { type: 'tool_addition', tool: { type: 'tool_reference', name: 'read' } };
+    const { body, dropped } = sent('messages', 'chat', ask([change, { type: 'tool_addition' }]));
+    assert.deepEqual(
+      [body.tools.length, dropped],
+      [1, ['messages.content.tool_addition', 'messages.content.tool_addition']],
+    );
+  });
+});

@@ -4,19 +4,24 @@ import type { Json } from '../../core/json/json.ts';
 import { largestFigure, type ProviderTools, type RequestedOutput } from '../../core/output.ts';
 import { tierWithRegion } from '../../core/tier-names.ts';
 import { tierName } from '../service-tier.ts';
-import { isWebSearch } from './tool-decoder.ts';
+import { definitionsIn, isWebSearch } from './tool-decoder.ts';
 
 const MIN_BUDGET_TOKENS = 1024;
 
-export function outputOf({ max_tokens, tools }: Json): RequestedOutput {
+export function outputOf({ max_tokens, tools, messages }: Json): RequestedOutput {
   const limit = largestFigure([max_tokens]);
-  const searches = searchesOf(Array.isArray(tools) ? tools.filter(isWebSearch) : []);
+  const listed = Array.isArray(tools) ? tools.filter(isWebSearch) : [];
+  const searches = searchesOf(listed.length === 0 ? [] : [...listed, ...searchesDefinedIn(messages)]);
   return {
     ...(limit !== undefined && { limit }),
     ...(searches !== undefined && { searches }),
     answers: 1,
     thinking: 0,
   };
+}
+
+function searchesDefinedIn(messages: Json): Json[] {
+  return Array.from(definitionsIn(messages), ([definition]) => definition).filter(isWebSearch);
 }
 
 /** Undefined unless each of the tools has a limit. */

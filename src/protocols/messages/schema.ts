@@ -151,6 +151,13 @@ function checkTool(tool: Json, path: string): void {
   if (!isObject(tool.input_schema) && tool.defer_loading !== true) fail(`${path}.input_schema`, 'is required');
 }
 
+/** A tool that the conversation defines is one like those of the list. */
+export function checkDefinition(tool: Json, path: string): void {
+  const [first] = problems(Tool, tool);
+  if (first) fail(first.path === '' ? path : `${path}.${first.path}`, first.message);
+  checkTool(tool, path);
+}
+
 function fail(path: string, message: string): never {
   throw new GatewayError('invalid_request', `${path} ${message}.`, { param: path });
 }

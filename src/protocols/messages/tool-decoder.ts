@@ -5,13 +5,15 @@ import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
 import { decodeMark } from './cache.ts';
+import { checkDefinition } from './schema.ts';
 
 /** Members of a search tool that are read; the others tune it. */
 const SEARCH = new Set(['type', 'name', 'user_location']);
 
 /** Throws `unsupported_tool` for tools that only the provider that defines them can run. */
 export function decodeTools(body: Json, request: ChatRequest): void {
-  for (const tool of body.tools ?? []) {
+  const tools = toolsOf(body);
+  for (const tool of tools) {
     if (isWebSearch(tool)) decodeSearch(tool, request);
     else if (tool.type && tool.type !== 'custom') refuse(tool);
     else if (!isObject(tool.input_schema)) request.dropped.push(`tools.${tool.name}`);
@@ -19,9 +21,37 @@ export function decodeTools(body: Json, request: ChatRequest): void {
   }
   const choice = body.tool_choice;
   if (!isObject(choice)) return;
-  if (forcesSearch(choice, body.tools)) request.dropped.push('tool_choice');
+  if (forcesSearch(choice, tools)) request.dropped.push('tool_choice');
   else request.toolChoice = decodeChoice(choice);
   if (choice.disable_parallel_tool_use === true) request.parallelCalls = false;
+}
+
+/** Tools of the list, and those that the conversation defines, which elsewhere are there from its beginning. The last one of a name counts. */
+export function toolsOf({ tools, messages }: Json): Json[] {
+  const defined = new Map<string, Json>();
+  for (const [definition, index] of definitionsIn(messages)) {
+    checkDefinition(definition, `messages[${index}].content.tool.definition`);
+    defined.set(definition.name ?? definition.type, definition);
+  }
+  return [...(tools ?? []).filter(({ name }: Json) => !defined.has(name)), ...defined.values()];
+}
+
+/** Definitions of tools in a conversation, each with the index of its message. */
+export function* definitionsIn(messages: Json): Generator<[definition: Json, index: number]> {
+  for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
+    for (const change of Array.isArray(message?.content) ? message.content.flatMap(changesIn) : [])
+      if (definesTool(change)) yield [change.tool.definition, index];
+  }
+}
+
+/** Changes of tools that a block is, or that a summary keeps. */
+function changesIn(block: Json): Json[] {
+  return block?.type === 'compaction' && Array.isArray(block.tool_changes) ? block.tool_changes : [block];
+}
+
+/** Whether a block adds a tool by its definition, not by the name of one in the list. */
+export function definesTool(block: Json): boolean {
+  return block?.type === 'tool_addition' && block.tool?.type === 'tool_definition';
 }
 
 /** Whether a tool is a hosted web search, of any version. */
@@ -51,7 +81,7 @@ function refuse(tool: Json): never {
 
 /** No other protocol can name a search as its choice. */
 function forcesSearch({ type, name }: Json, tools: Json): boolean {
-  return type === 'tool' && (tools ?? []).some((tool: Json) => isWebSearch(tool) && tool.name === name);
+  return type === 'tool' && tools.some((tool: Json) => isWebSearch(tool) && tool.name === name);
 }
 
 function decodeChoice(choice: Json): ToolChoice {

@@ -2,6 +2,7 @@
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
+import { toolsOf } from './tool-decoder.ts';
 
 const BODY = new Set([
   'model', 'messages', 'max_tokens', 'system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools',
@@ -38,7 +39,7 @@ const BLOCKS: Record<string, ReadonlySet<string>> = {
 /** Paths of members that the decoder does not read. */
 export function unreadIn(body: Json): string[] {
   const { messages, system, thinking, metadata, output_config: output } = body;
-  const tools: Json[] = (body.tools ?? []).filter((tool: Json) => isObject(tool.input_schema));
+  const tools: Json[] = toolsOf(body).filter((tool) => isObject(tool.input_schema));
   const format = output?.format ?? body.output_format;
   const names = [
     ...unreadFields(body, BODY),
