@@ -139,6 +139,23 @@ describe('errors of upstreams', () => {
     }
   });
 
+  test('limits and holds of the account are not those of the caller, whatever their status', () => {
+    const decode = (status: number, type: string, error_code: string) => {
+      const error = { type, message: 'Ask your admin.', details: { error_code } };
+      return messages.decodeError(status, { type: 'error', error, request_id: 'req_x' });
+    };
+    for (const [status, type, code] of [
+      [429, 'rate_limit_error', 'contract_spend_limit_reached'],
+      [429, 'rate_limit_error', 'enforced_spend_limit_reached'],
+      [400, 'invalid_request_error', 'organization_on_hold'],
+    ] as const) {
+      const { message, ...error } = decode(status, type, code);
+      assert.deepEqual([error.code, error.upstreamCode, error.upstreamStatus], ['upstream_error', code, status]);
+      assert.ok(!message.includes('admin'));
+    }
+    assert.equal(decode(429, 'rate_limit_error', 'ramp_limit_exceeded').code, 'rate_limit_exceeded');
+  });
+
   test('overload, rate limit, missing model, size', () => {
     assert.equal(messages.decodeError(529, wire('overloaded_error', 'Overloaded')).code, 'overloaded');
     assert.equal(messages.decodeError(429, wire('rate_limit_error', 'Slow down')).code, 'rate_limit_exceeded');

@@ -77,19 +77,20 @@ const CONTENT_REFUSED = new Set(['content_filter', 'ResponsibleAIPolicyViolation
 const CONTEXT_LENGTH_PATTERN = /prompt is too long|context (window|limit|length)|too many (input )?tokens/i;
 const ACCOUNT_PATTERN = /credit balance|spend limit|billing|api key/i;
 const ACCOUNT_STATUSES = [401, 402, 403];
+/** Codes of limits and holds of the account, which Anthropic sends as limits of the rate and as invalid requests. */
+const ACCOUNT_CODES = new Set(['contract_spend_limit_reached', 'enforced_spend_limit_reached', 'organization_on_hold']);
 
 /** The error in an upstream's response; errors of the gateway's own account omit the upstream's message. */
 export function decodeError(status: number, body: unknown): GatewayError {
   const error = isObject(body) ? errorObject(body) : undefined;
   const text = error?.message ?? (typeof body === 'string' && !body.includes('<') ? body.trim().slice(0, 500) : '');
   const code =
-    error?.isRefusal && !ACCOUNT_STATUSES.includes(status)
-      ? 'content_policy_violation'
-      : codeOf(status, error?.type, text);
+    error?.isRefusal && !ACCOUNT_STATUSES.includes(status) ? 'content_policy_violation' : codeOf(status, text, error);
   if (code === 'upstream_error') {
     const own =
       ACCOUNT_STATUSES.includes(status) ||
       ACCOUNT_PATTERN.test(text) ||
+      ACCOUNT_CODES.has(error?.name ?? '') ||
       /auth|billing|permission/.test(error?.type ?? '');
     const message = own || text === '' ? 'The upstream refused or failed to answer.' : upstreamMessage(text);
     return new GatewayError(code, message, { upstreamStatus: status, upstreamCode: error?.name });
@@ -98,8 +99,8 @@ export function decodeError(status: number, body: unknown): GatewayError {
   return new GatewayError(code, message, { upstreamStatus: status });
 }
 
-function codeOf(status: number, type: string | undefined, text: string): ErrorCode {
-  if (ACCOUNT_STATUSES.includes(status)) return 'upstream_error';
+function codeOf(status: number, text: string, { type, name = '' }: WireErrorFacts = {}): ErrorCode {
+  if (ACCOUNT_STATUSES.includes(status) || ACCOUNT_CODES.has(name)) return 'upstream_error';
   const decided = codeOfDecisiveStatus(status);
   const named = lookUp(CODES, type);
   // A spending limit of the gateway's own account is not a rate limit of the caller.
@@ -114,11 +115,16 @@ function tooLarge(code: ErrorCode, text: string): ErrorCode {
   return code === 'payload_too_large' && CONTEXT_LENGTH_PATTERN.test(text) ? 'context_length_exceeded' : code;
 }
 
+interface WireErrorFacts {
+  type?: string;
+  name?: string;
+}
+
 /** Reads `{error: {type, message}}`, and the flat forms of servers that imitate the protocol. */
-function errorObject(body: Json): { type?: string; name?: string; message: string; isRefusal: boolean } {
+function errorObject(body: Json): WireErrorFacts & { message: string; isRefusal: boolean } {
   const inner = isObject(body.error) ? body.error : body;
   const words = [inner.message, body.message, body.error, body.detail].find((value) => typeof value === 'string');
-  const names = [inner.code, inner.innererror?.code, inner.inner_error?.code];
+  const names = [inner.details?.error_code, inner.code, inner.innererror?.code, inner.inner_error?.code];
   const name = names.find((one) => typeof one === 'string');
   const isRefusal = names.some((name) => CONTENT_REFUSED.has(name));
   return { type: typeof inner.type === 'string' ? inner.type : undefined, name, message: words ?? '', isRefusal };
