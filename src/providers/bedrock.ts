@@ -179,8 +179,10 @@ function eagerBeta(body: Json, result: Adaptation): string[] {
   return isEager ? [EAGER_BETA] : [];
 }
 
+/** Betas go out in the body, and the version is that of the platform. */
 function forwardHeader(name: string, value: string): ForwardedHeader {
-  return { value: undefined, dropped: name === BETA_HEADER ? betasFor(BETAS, value).dropped : [] };
+  const dropped = name === BETA_HEADER ? betasFor(BETAS, value).dropped : name === 'anthropic-version' ? [] : [name];
+  return { value: undefined, dropped };
 }
 
 /** Name of an error: in a header, in the form `ThrottlingException:<address>`, or in the body, behind a namespace and `#`. */

@@ -347,9 +347,10 @@ describe('Amazon Bedrock', () => {
       anthropic_beta: 'context-1m-2025-08-07,oauth-2025-04-20',
       speed: 'fast',
     };
-    const response = await send('messages', `bedrock/${PROFILE}`, more, { 'anthropic-beta': 'new-2027-01-01' });
+    const headers = { 'anthropic-beta': 'new-2027-01-01', 'anthropic-user-profile-id': 'uprof_1' };
+    const response = await send('messages', `bedrock/${PROFILE}`, more, headers);
     assert.equal(response.status, 200);
-    const dropped = 'speed, cache_control.scope, anthropic-beta: oauth-2025-04-20';
+    const dropped = 'speed, cache_control.scope, anthropic-beta: oauth-2025-04-20, anthropic-user-profile-id';
     assert.equal(response.headers.get('x-polygate-dropped'), dropped);
     assert.deepEqual(last().body.tools, [tool]);
     const betas = ['context-1m-2025-08-07', 'new-2027-01-01', 'fine-grained-tool-streaming-2025-05-14'];

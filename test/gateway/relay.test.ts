@@ -134,15 +134,18 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
   });
 }
 
-test('version and betas of a messages client reach a messages upstream', async () => {
+test('version, betas and user profile of a messages client reach a messages upstream, and its workspace does not', async () => {
   await post(gateway.url + PATHS.messages(), question('messages', MODELS.messages, 'hi'), {
     authorization: `Bearer ${KEY}`,
     'anthropic-version': '2026-10-21',
     'anthropic-beta': 'one,two',
+    'anthropic-user-profile-id': 'uprof_1',
+    'anthropic-workspace-id': 'wrkspc_1',
   });
   const { headers } = upstream.calls.at(-1) ?? assert.fail();
   assert.equal(headers['anthropic-version'], '2026-10-21');
   assert.equal(headers['anthropic-beta'], 'one,two');
+  assert.deepEqual([headers['anthropic-user-profile-id'], headers['anthropic-workspace-id']], ['uprof_1', undefined]);
   assert.equal(headers['x-api-key'], 'upstream-key-b');
 });
 

@@ -29,6 +29,7 @@ export const messages: Protocol & { operations: { 'count-tokens': CountTokensOpe
     'anthropic-version': 'anthropic-version',
     'msg-protocol-version': 'anthropic-version',
     'anthropic-beta': 'anthropic-beta',
+    'anthropic-user-profile-id': 'anthropic-user-profile-id',
   },
   decodeError,
   errorIn,
