@@ -36,7 +36,11 @@ before(async () => {
   const models = 'models: [{ id: m, pricing: { prompt: "0", completion: "0", web_search: "0.01" } }]';
   gateway = await startTestGateway(
     `providers:\n  gemini: { type: google, api_key: k, base_url: "${upstream.url}", ${models} }\n`,
-    { keys: ['one', 'two', 'three', 'four', 'five'].map((name) => `{ name: ${name}, key: ${keyOf(name)} }`) },
+    {
+      keys: ['one', 'two', 'three', 'four', 'five', 'six', 'seven'].map(
+        (name) => `{ name: ${name}, key: ${keyOf(name)} }`,
+      ),
+    },
   );
 });
 after(async () => {
@@ -86,3 +90,15 @@ test('a stream with the searches in every chunk', async () => {
   ];
   assert.equal(await costOf(keyOf('five'), STREAM, ASKED), '0.03');
 });
+
+for (const [what, key, path, more] of [
+  ['relayed', 'six', STREAM, {}],
+  ['translated', 'seven', '/v1/chat/completions', { model: 'gemini/m', stream: true, web_search_options: {} }],
+] as const) {
+  test(`a stream with searches for images, ${what}`, async () => {
+    const images = { groundingMetadata: { imageSearchQueries: ['cats', 'dogs'] } };
+    chunks = [answer(images), { ...answer({ finishReason: 'STOP' }), usageMetadata: USAGE }];
+    const body = path === STREAM ? ASKED : { messages: [{ role: 'user', content: 'Hi' }], ...more };
+    assert.equal(await costOf(keyOf(key), path, body), '0.02');
+  });
+}

@@ -32,6 +32,7 @@ const grounding = record({
   groundingChunks: list(record({ web: source, maps: source, image: source, retrievedContext: source })),
   groundingSupports: list(record({ segment: record(segment), groundingChunkIndices: list(count) })),
   webSearchQueries: list(text),
+  imageSearchQueries: list(text),
 });
 
 const recitation = record({ ...segment, uri: text, title: text });

@@ -16,7 +16,7 @@ import { decodeBlock, decodeFinish } from './finish.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { createPartialCall, type PartialCall } from './partial-call.ts';
 import { responseShape } from './response-shape.ts';
-import { decodeUsage, hasPlaces } from './usage.ts';
+import { decodeUsage, hasPlaces, queriesIn } from './usage.ts';
 
 const NATIVE = [
   'executableCode',
@@ -164,7 +164,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     state.texts.beginChunk(candidate);
     const queries: string[] = groundingMetadata?.webSearchQueries ?? [];
     if (queries.length > state.queries.length) state.queries = queries;
-    searches = Math.max(searches, queries.length);
+    searches = Math.max(searches, queriesIn(groundingMetadata));
     showsPlaces ||= hasPlaces(groundingMetadata);
     const parts: Json[] = candidate.content?.parts ?? [];
     const made = parts.flatMap((part) => decodePart(part, state, index));

@@ -71,11 +71,15 @@ export function hasPlaces(metadata: Json): boolean {
 /** The most searches of a candidate: candidates share them. */
 function searchesIn(candidates: Json): number {
   let searches = 0;
-  for (const candidate of Array.isArray(candidates) ? candidates : []) {
-    const queries = candidate?.groundingMetadata?.webSearchQueries;
-    if (Array.isArray(queries)) searches = Math.max(searches, queries.length);
-  }
+  for (const candidate of Array.isArray(candidates) ? candidates : [])
+    searches = Math.max(searches, queriesIn(candidate?.groundingMetadata));
   return searches;
+}
+
+/** Queries for pages and for images, each of which is a search. */
+export function queriesIn(grounding: Json): number {
+  const lists = [grounding?.webSearchQueries, grounding?.imageSearchQueries];
+  return lists.reduce((sum, queries) => sum + (Array.isArray(queries) ? queries.length : 0), 0);
 }
 
 function ofModality(details: Json[] | undefined, modality: string): number {
