@@ -134,19 +134,26 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
   });
 }
 
-test('version, betas and user profile of a messages client reach a messages upstream, and its workspace does not', async () => {
+test('version and betas of a messages client reach a messages upstream', async () => {
   await post(gateway.url + PATHS.messages(), question('messages', MODELS.messages, 'hi'), {
     authorization: `Bearer ${KEY}`,
     'anthropic-version': '2026-10-21',
     'anthropic-beta': 'one,two',
-    'anthropic-user-profile-id': 'uprof_1',
-    'anthropic-workspace-id': 'wrkspc_1',
   });
   const { headers } = upstream.calls.at(-1) ?? assert.fail();
   assert.equal(headers['anthropic-version'], '2026-10-21');
   assert.equal(headers['anthropic-beta'], 'one,two');
-  assert.deepEqual([headers['anthropic-user-profile-id'], headers['anthropic-workspace-id']], ['uprof_1', undefined]);
   assert.equal(headers['x-api-key'], 'upstream-key-b');
+});
+
+test('the user profile of a messages client reaches a messages upstream, and its workspace does not', async () => {
+  const more = { 'anthropic-user-profile-id': 'uprof_1', 'anthropic-workspace-id': 'wrkspc_1' };
+  await post(gateway.url + PATHS.messages(), question('messages', MODELS.messages, 'hi'), {
+    ...HEADERS.messages,
+    ...more,
+  });
+  const { headers } = upstream.calls.at(-1) ?? assert.fail();
+  assert.deepEqual([headers['anthropic-user-profile-id'], headers['anthropic-workspace-id']], ['uprof_1', undefined]);
 });
 
 test('usage is asked of a chat upstream for every stream, and not shown to a client that did not ask', async () => {
