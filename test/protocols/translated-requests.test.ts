@@ -358,8 +358,13 @@ describe('tools that a messages conversation defines', () => {
           ['read', undefined],
         ],
       );
-      const changes = role === 'assistant' ? ['messages.content.tool_changes'] : [];
-      assert.deepEqual(dropped, ['tools.eager_input_streaming', ...changes]);
+      const addition = 'messages.content.tool_addition';
+      const names = {
+        system: [addition, addition, 'tools.eager_input_streaming'],
+        user: ['tools.eager_input_streaming', addition],
+        assistant: ['tools.eager_input_streaming', 'messages.content.tool_changes'],
+      };
+      assert.deepEqual(dropped, names[role]);
     });
   }
 

@@ -6,7 +6,7 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import { decodeBlock, decodeContent } from './block-decoder.ts';
 import { decodeMark, markLast } from './cache.ts';
-import { decodeTools, definesTool } from './tool-decoder.ts';
+import { decodeTools } from './tool-decoder.ts';
 import { unreadIn } from './unread.ts';
 
 /** Fields that affect the answer and have no equivalent in other protocols; refused. */
@@ -64,7 +64,7 @@ function decodeTurns(body: Json, dropped: string[]): Turn[] {
     const parts =
       message.role === 'system'
         ? systemParts(message.content, dropped)
-        : attachStates(withoutDefinitions(message.content)).filter(isPresent);
+        : attachStates(message.content).filter(isPresent);
     if (parts.length > 0) turns.push({ role: message.role, parts });
   }
   return turns;
@@ -79,20 +79,12 @@ function beginsWithHeader(block: Json): boolean {
   return typeof block?.text === 'string' && block.text.startsWith(BILLING_HEADER);
 }
 
-/** System turns hold text only; tools that such a turn adds by name or takes away are in the list of tools anyway. */
+/** System turns hold text only; tools that such a turn adds or takes away are among those of the request anyway. */
 function systemParts(content: Json, dropped: string[]): Part[] {
   if (!Array.isArray(content)) return decodeContent(content);
-  const [texts, others] = [content.filter(isText), content.filter((block) => !isText(block) && !definesTool(block))];
-  dropped.push(...others.map((block) => `messages.content.${block.type}`));
+  const texts = content.filter((block) => block.type === 'text');
+  dropped.push(...content.filter((block) => block.type !== 'text').map((block) => `messages.content.${block.type}`));
   return decodeContent(texts);
-}
-
-function withoutDefinitions(content: Json): Json {
-  return Array.isArray(content) ? content.filter((block) => !definesTool(block)) : content;
-}
-
-function isText({ type }: Json): boolean {
-  return type === 'text';
 }
 
 /**

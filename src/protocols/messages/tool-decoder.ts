@@ -50,7 +50,7 @@ function changesIn(block: Json): Json[] {
 }
 
 /** Whether a block adds a tool by its definition, not by the name of one in the list. */
-export function definesTool(block: Json): boolean {
+function definesTool(block: Json): boolean {
   return block?.type === 'tool_addition' && block.tool?.type === 'tool_definition';
 }
 
