@@ -168,7 +168,7 @@ export async function fetchModelList(provider: AskedProvider, list: AskedList, c
         accepts: (size) => size <= maxBytes,
         onResponse({ status, body }) {
           try {
-            resolve(status === 404 && list.optional ? {} : parseModelList(status, body));
+            resolve(status === 404 && list.optional ? {} : parseModelList(request.url, status, body));
           } catch (error) {
             reject(error);
           }
@@ -212,8 +212,11 @@ async function listRequest(
   return platform.authorize(request, credentials.pick('models').value, clock.now());
 }
 
-function parseModelList(status: number, bytes: Buffer): unknown {
+/** Below a version, such as /v1 or /v1beta. */
+const VERSIONED_LIST = /\/v\d\w*\/models\b/;
+
+function parseModelList(url: string, status: number, bytes: Buffer): unknown {
   if (status === 200) return readAtOnce(bytes);
-  const advice = status === 404 ? ' Its base_url may lack its end, such as /v1.' : '';
+  const advice = status === 404 && !VERSIONED_LIST.test(url) ? ' Its base_url may lack its end, such as /v1.' : '';
   throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.${advice}`);
 }

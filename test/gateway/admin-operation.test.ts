@@ -27,6 +27,7 @@ videos: { mirror: s3, s3: { endpoint: "http://127.0.0.1:9", bucket: bucket, acce
 telemetry: { otlp: { endpoint: "http://127.0.0.1:9", headers: { authorization: ${SECRETS.otlp} } } }
 providers:
   local: { type: openai-compatible, base_url: "${url}/v1", api_key: ${SECRETS.providerKey}, headers: { x-account: ${SECRETS.header} }, models: [{ id: m }] }
+  short: { type: openai-compatible, base_url: "${url}", api_key: ${SECRETS.providerKey}, models: [{ id: m }] }
 `;
 
 let gateway: TestGateway;
@@ -161,9 +162,11 @@ describe('a test of a provider', () => {
     );
     assert.ok(!JSON.stringify(body).includes(SECRETS.providerKey));
     status = 404;
-    const { data } = (await admin('POST', '/providers/local/test')).body;
+    const problemOf = async (id: string) => (await admin('POST', `/providers/${id}/test`)).body.data.problem;
+    const [short, local] = [await problemOf('short'), await problemOf('local')];
     status = 200;
-    assert.match(data.problem, /status 404 .* Its base_url may lack its end, such as \/v1\.$/);
+    assert.match(short, /status 404 .* Its base_url may lack its end, such as \/v1\.$/);
+    assert.equal(local, 'It answered with status 404 when asked for its models.');
   });
 
   test('needs no request for the sandbox, and says for what a provider waits', async () => {
