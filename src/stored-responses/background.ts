@@ -129,10 +129,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     return Math.min(createdAt, clock.now()) + settings().backgroundTimeoutMs;
   }
 
-  function limits(): { responses: number; bytes: number } {
-    const { maxResponses: responses, maxBytes: bytes } = settings();
-    return { responses, bytes };
-  }
+  const limits = () => ({ responses: settings().maxResponses, bytes: settings().maxBytes });
 
   async function accept(call: InferenceCall, { model, provider, headers }: AcceptedRequest): Promise<Json> {
     const { owner, requestId } = call;
@@ -219,6 +216,10 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     async find(row) {
       const found = await store.call('sizeOfBackgroundResponse', { row });
       if (!found) return undefined;
+      const now = clock.now();
+      // By a clock that was set back, its deadline would not come nearer. One near 1970 is not set yet.
+      if (found.createdAt > now && now >= EARLIEST_TIME_MS)
+        await store.call('redateBackgroundResponse', { row, createdAt: now });
       return { bytes: found.bytes, isQueued: found.status === 'queued', deadline: deadlineOf(found) };
     },
 

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Cancellation } from '../../src/core/cancellation.ts';
 import type { Json } from '../../src/core/json/json.ts';
+import type { Store } from '../../src/store/store.ts';
 import { followStream } from '../../src/stored-responses/follow.ts';
 import { answerJson, KEY, startTestGateway, startUpstream } from '../gateway/harness.ts';
 import { createVideoClock, eventually, videoClient } from '../gateway/video-client.ts';
@@ -91,6 +92,66 @@ test('a silent stream of a background response is kept alive', async () => {
   }
   assert.ok(isOver, 'nothing came in 20 seconds');
   assert.equal((await next).value, ': ping\n\n');
+});
+
+test('a background response that waits for a conversation fails at its time', async (context) => {
+  const clock = createVideoClock();
+  let store: Store | undefined;
+  let isReturned = false;
+  const gateway = await startTestGateway('responses: { background_timeout: 2m }', {
+    clock,
+    wrapStore(opened) {
+      store = opened;
+      const call: typeof opened.call = async (name, values) => {
+        const result = await opened.call(name, values);
+        if (name === 'returnJob') isReturned = true;
+        return result;
+      };
+      return { ...opened, call };
+    },
+  });
+  // One that still waits does so by the clock.
+  context.after(async () => {
+    let isClosed = false;
+    const closing = gateway.close().finally(() => {
+      isClosed = true;
+    });
+    await eventually(gateway, () => isClosed);
+    await closing;
+  });
+  const { send } = videoClient(gateway);
+  const conversation = (await send('POST', '/v1/conversations', {})).body.id;
+  const held = () => ({ id: conversation, holder: 'another', until: clock.now() + 20_000 });
+  const hold = () => {
+    const now = clock.now();
+    return store?.call('holdConversation', { owner: 'config:test', now, expiresAt: now + HOUR, ...held() });
+  };
+  assert.equal(await hold(), 'held');
+  const asked = { model: 'sandbox/echo', input: 'Hello', background: true, conversation };
+  const { id } = (await send('POST', '/v1/responses', asked)).body;
+  const renew = () => store?.call('renewConversationHold', held());
+  await eventually(gateway, async () => {
+    await renew();
+    return isReturned;
+  });
+  const setAt = clock.now() - 3 * HOUR;
+  clock.set(setAt);
+  assert.equal(await hold(), 'held');
+  let response: Json;
+  await eventually(
+    gateway,
+    async () => {
+      await renew();
+      response = (await send('GET', `/v1/responses/${id}`)).body;
+      return response.status !== 'queued' || clock.now() > setAt + 300_000;
+    },
+    1_000,
+  );
+  assert.deepEqual(
+    [response.status, response.error?.message],
+    ['failed', 'The response could not begin within its time.'],
+  );
+  assert.ok(clock.now() >= setAt + 120_000, 'it failed early');
 });
 
 test('nothing is deleted, and no task expires, by a clock that is years ahead for minutes', async (context) => {
