@@ -3,7 +3,7 @@
 import type { KeySettings } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 import type { StoredKey } from '../store/operations/keys.ts';
-import { digestOf, type Key, keyOf, shownPrefix } from './key.ts';
+import { digestOf, hasPrevious, type Key, keyOf, shownPrefix } from './key.ts';
 
 /** A key defined in the configuration. */
 export interface StaticKey {
@@ -18,8 +18,12 @@ export interface IndexedKey {
   key: Key;
   /** SHA-256 digest of the secret, in base64url. */
   digest: string;
-  /** Expiry of this secret, in Unix milliseconds. */
-  until: number;
+  /** It is the secret before the current one. */
+  isPrevious: boolean;
+}
+
+export function isValid({ key, isPrevious }: IndexedKey, now: number): boolean {
+  return !isPrevious || hasPrevious(key, now);
 }
 
 export type KeyIndex = ReadonlyMap<string, IndexedKey>;
@@ -30,7 +34,7 @@ export function indexConfiguredKeys(keys: readonly StaticKey[]): KeyIndex {
       const text = key.reveal();
       const facts = { id: `config:${name}`, name, prefix: shownPrefix(text), settings, expires };
       const digest = digestOf(text);
-      return [digest, { key: keyOf({ ...facts, origin: 'configuration' }), digest, until: Number.POSITIVE_INFINITY }];
+      return [digest, { key: keyOf({ ...facts, origin: 'configuration' }), digest, isPrevious: false }];
     }),
   );
 }
@@ -52,7 +56,7 @@ export function createStoredKeyIndex(): StoredKeyIndex {
       for (const digest of digests.get(id) ?? []) byDigest.delete(digest);
       const key = keyOfRows(own);
       for (const { digest, secretExpiresAt } of own)
-        byDigest.set(digest, { key, digest, until: secretExpiresAt ?? Number.POSITIVE_INFINITY });
+        byDigest.set(digest, { key, digest, isPrevious: secretExpiresAt !== null });
       digests.set(
         id,
         own.map(({ digest }) => digest),
@@ -99,6 +103,7 @@ function keyOfRows(rows: readonly StoredKey[]): Key {
     created: row.createdAt,
     updated: row.updatedAt,
     previousUntil: before?.secretExpiresAt ?? undefined,
+    secretCreated: row.secretCreatedAt,
     expires: row.expiresAt ?? undefined,
     revoked: row.revokedAt ?? undefined,
     disabled: row.disabled || undefined,

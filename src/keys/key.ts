@@ -2,12 +2,16 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { EARLIEST_TIME_MS } from '../core/clock.ts';
 import { matchesGlob } from '../core/glob.ts';
 import type { KeySettings } from '../records/key-settings.ts';
 import { tagText } from '../records/tags.ts';
 
 /** Prefix of every key, which makes leaked keys recognisable. */
 const KEY_PREFIX = 'sk-pg-';
+
+/** A clock that is hours off ends no secret. */
+const MAX_AHEAD_MS = 12 * 3600 * 1000;
 
 const RANDOM_BYTES = 32;
 const CHECKSUM_LENGTH = 6;
@@ -29,6 +33,7 @@ export interface KeyFacts {
   disabled?: boolean;
   /** Expiry of the previous secret, while both are valid. */
   previousUntil?: number;
+  secretCreated?: number;
   /** Precise to the minute. */
   lastUsed?: number;
   /** Last use by the current secret. */
@@ -91,6 +96,11 @@ export function stateOf(key: KeyFacts, now: number): KeyState {
   if (key.revoked !== undefined) return 'revoked';
   if (key.disabled) return 'disabled';
   return key.expires !== undefined && now >= key.expires ? 'expired' : 'active';
+}
+
+/** Whether the previous secret is valid. Where the current one was made far ahead of the clock, the rest of its time is not known: the clock was set back since. */
+export function hasPrevious({ previousUntil = 0, secretCreated = 0 }: KeyFacts, now: number): boolean {
+  return now < previousUntil && (secretCreated <= now + MAX_AHEAD_MS || now < EARLIEST_TIME_MS);
 }
 
 export function keyOf(facts: KeyFacts): Key {

@@ -18,6 +18,7 @@ import {
   distinctKeys,
   type IndexedKey,
   indexConfiguredKeys,
+  isValid,
   type StaticKey,
 } from './key-index.ts';
 import { createLastUsedTracker } from './last-used.ts';
@@ -135,7 +136,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   }
 
   function activeKey(known: IndexedKey | undefined): Key | undefined {
-    if (!known || now() >= known.until || stateOf(known.key, now()) !== 'active') return undefined;
+    if (!known || !isValid(known, now()) || stateOf(known.key, now()) !== 'active') return undefined;
     if (known.key.origin === 'store') lastUsed.record({ id: known.key.id, digest: known.digest }, now());
     return known.key;
   }
@@ -230,9 +231,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     async rotate(idOrName, overlap = DEFAULT_OVERLAP_MS, author = GATEWAY_AUTHOR) {
       const { id } = await changeableKey(idOrName);
       const text = generateKey();
-      const secret = secretOf(text);
       const moment = now();
-      await store.call('rotateKey', { id, secret, until: moment + overlap, author, now: moment });
+      await store.call('rotateKey', { id, secret: secretOf(text), until: moment + overlap, author, now: moment });
       return { key: await keyAfterChange(id), secret: text };
     },
 
@@ -257,7 +257,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       await refresh();
       const digest = digestOf(secret);
       const known = configuredIndex.get(digest) ?? stored.byDigest.get(digest);
-      return known && now() < known.until ? known.key : undefined;
+      return known && isValid(known, now()) ? known.key : undefined;
     },
 
     configure(keys) {

@@ -198,6 +198,25 @@ forEachStore((engine, openStore) => {
       assert.equal(await keys.authenticate(secret), undefined);
     });
 
+    test('was replaced, and its overlap is over or began by a clock that was set back since', async (context) => {
+      const { clock, open } = await opened(context);
+      const keys = await open();
+      const started = clock.now;
+      const { secret } = await keys.create({ name: 'ci' });
+      const isValid = async () => (await keys.authenticate(secret)) !== undefined;
+      clock.now = started + 400 * DAY;
+      await keys.rotate('ci', DAY);
+      assert.deepEqual([await isValid(), (await keys.identify(secret))?.name], [true, 'ci']);
+      clock.now += DAY;
+      assert.equal(await isValid(), false, 'after the overlap');
+      clock.now = started + 400 * DAY - 11 * 60 * MINUTE;
+      assert.equal(await isValid(), true, 'by a clock that is hours off');
+      clock.now = started;
+      assert.deepEqual([await isValid(), await keys.identify(secret)], [false, undefined]);
+      clock.now = MINUTE;
+      assert.equal(await isValid(), true, 'by a clock that is not set');
+    });
+
     test('is revoked, by name or id', async (context) => {
       const keys = await (await opened(context)).open();
       const first = await keys.create({ name: 'first' });

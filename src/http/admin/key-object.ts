@@ -2,7 +2,7 @@
 
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
-import { stateOf } from '../../keys/key.ts';
+import { hasPrevious, stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
 import { PERIODS, type Period } from '../../records/key-settings.ts';
@@ -123,7 +123,7 @@ export function encodeFacts(key: Key, now: number): Json {
     last_used_at: iso(key.lastUsed),
     secret_last_used_at: iso(key.secretLastUsed),
     revoked_at: iso(key.revoked),
-    previous_until: key.previousUntil !== undefined && key.previousUntil > now ? iso(key.previousUntil) : null,
+    previous_until: key.previousUntil !== undefined && hasPrevious(key, now) ? iso(key.previousUntil) : null,
   };
 }
 

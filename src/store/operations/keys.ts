@@ -25,6 +25,7 @@ export interface StoredKey extends KeyRow, SecretRow {
   lastUsedAt: number | null;
   /** Last use of this secret. */
   secretLastUsedAt: number | null;
+  secretCreatedAt: number;
   /** Expiry of this secret; the key may have a newer one. */
   secretExpiresAt: number | null;
   /** Version of the keys at the last change of this one. */
@@ -44,7 +45,8 @@ export const keysVersion = reading<object, number>('state', (transaction) => ver
 export const readKeys = reading<{ after?: number }, StoredKey[]>('state', async (transaction, { after }) => {
   const rows = await transaction.all(
     `SELECT k.id, k.name, k.settings, k.created_at, k.updated_at, k.expires_at, k.revoked_at, k.disabled, k.last_used_at, k.version,
-       s.digest, s.prefix, s.expires_at AS secret_expires_at, s.last_used_at AS secret_last_used_at
+       s.digest, s.prefix, s.created_at AS secret_created_at, s.expires_at AS secret_expires_at,
+       s.last_used_at AS secret_last_used_at
      FROM api_key k JOIN api_key_secret s ON s.key_id = k.id ${after === undefined ? '' : 'WHERE k.version > :after'}
      ORDER BY k.created_at, k.id, CASE WHEN s.expires_at IS NULL THEN 1 ELSE 0 END, s.created_at`,
     after === undefined ? {} : { after },
@@ -274,6 +276,7 @@ function storedKey(row: Row): StoredKey {
     digest: String(row.digest),
     prefix: String(row.prefix),
     secretLastUsedAt: optionalNumber(row.secret_last_used_at),
+    secretCreatedAt: Number(row.secret_created_at),
     secretExpiresAt: optionalNumber(row.secret_expires_at),
     version: Number(row.version),
   };
