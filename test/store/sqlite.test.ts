@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  appendFileSync,
   chmodSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -32,6 +34,48 @@ import { type EngineStore, openEngine as open, unavailable } from './engine-stor
 import { temporaryData } from './stores.ts';
 
 const windows = process.platform === 'win32';
+
+/** A small file system of 1 kB blocks; undefined where this user may not mount one. */
+function mountSmallBlocks(context: TestContext): string | undefined {
+  // Before its folder is removed.
+  context.after(() => spawnSync('umount', ['-l', folder]));
+  const whole = temporaryData(context);
+  const [image, folder] = [join(whole, 'image'), join(whole, 'mounted')];
+  mkdirSync(folder);
+  writeFileSync(image, Buffer.alloc(4 * 1024 * 1024));
+  const steps = [
+    ['mke2fs', '-q', '-t', 'ext4', '-b', '1024', '-m', '0', '-O', '^has_journal', image],
+    ['mount', '-o', 'loop', image, folder],
+  ];
+  for (const [program = '', ...values] of steps) if (spawnSync(program, values).status !== 0) return undefined;
+  return folder;
+}
+
+test('a start on a nearly full disk of small blocks is refused, and one with space for its indexes is not', async (context) => {
+  const disk = mountSmallBlocks(context);
+  if (disk === undefined) return context.skip('this user may not mount a file system');
+  const data = join(disk, 'data');
+  const openAndClose = async () => (await openStore({ data, role: 'owner' })).close();
+  await openAndClose();
+  const filling = join(disk, 'filling');
+  const leave = (kilobytes: number) => {
+    rmSync(filling, { force: true });
+    for (;;) {
+      const { bavail, bsize } = statfsSync(disk);
+      const excess = bavail * bsize - kilobytes * 1024;
+      if (excess <= 0) return;
+      // Half at a time: the file system takes blocks of its own, too.
+      appendFileSync(filling, Buffer.alloc(Math.max(1024, excess / 2)));
+    }
+  };
+  for (const kilobytes of [2, 17, 23, 60]) {
+    leave(kilobytes);
+    const message = /cannot be opened: the disk is full \(\d+ kB are free, and it needs 64 kB to start\)\.$/;
+    await assert.rejects(openAndClose(), { code: 'unavailable', message });
+  }
+  leave(72);
+  await openAndClose();
+});
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 

@@ -1,6 +1,6 @@
 /** Embedded store: two SQLite files in a folder, each with a writer thread and, while it is read much, a reader thread. */
 
-import { stat } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -26,6 +26,12 @@ const HELD_UP = Symbol('held up');
 const READER_IDLE_MS = 10_000;
 /** Writes that check whether a database can be written, those of workers too. */
 const PROBES: ReadonlySet<string> = new Set<StoreOperationName>(['probeState', 'probeUsage']);
+
+/** SQLite maps an index of each write-ahead log into memory, in parts for so much of the log. */
+const INDEX_PART_BYTES = 32_768;
+const LOG_PART_BYTES = 16 * 1024 * 1024;
+/** Size of the steps in which SQLite allocates an index, by one byte each. */
+const INDEX_STEP_BYTES = 4096;
 
 export interface SqliteOptions {
   folder: string;
@@ -54,6 +60,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const { remnants = [] } = options;
   // Checked before opening: SQLite deletes the write-ahead log of an empty file, from which it could be restored.
   if (remnants.length > 0 && isMissingOrEmpty(join(folder, 'state.db'))) throw lostStoreError(folder, remnants);
+  if (options.role === 'owner') await requireIndexSpace(folder);
   const folderLock = options.role === 'owner' ? lockFolder(folder) : undefined;
   const writers: Record<Database, StoreThread> = {
     state: createThread('state', 'writer'),
@@ -127,6 +134,29 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     throw new GatewayError('unavailable', `The store in ${folder} cannot be opened: ${problem}.`, { cause: error });
   }
   return store;
+}
+
+/** Where blocks are smaller than a step, a disk that is full ends a process that writes to an index. Throws `unavailable`. */
+async function requireIndexSpace(folder: string): Promise<void> {
+  const disk = await statfs(folder).catch(() => undefined);
+  if (!disk || disk.blocks === 0 || disk.bsize >= INDEX_STEP_BYTES) return;
+  // Root may also use its reserve, but not what ext4 keeps to itself: a fiftieth, counted with its own blocks.
+  const ofRoot = process.geteuid?.() === 0 ? disk.bfree - Math.ceil(disk.blocks / 40) : 0;
+  const free = disk.bsize * Math.max(disk.bavail, ofRoot);
+  let needed = 0;
+  for (const database of ['state', 'usage']) {
+    const [log, index] = await Promise.all(
+      ['wal', 'shm'].map((end) => stat(join(folder, `${database}.db-${end}`)).catch(() => undefined)),
+    );
+    const parts = 1 + Math.floor((log?.size ?? 0) / LOG_PART_BYTES);
+    needed += Math.max(0, parts * INDEX_PART_BYTES - (index?.blocks ?? 0) * 512);
+  }
+  if (free >= needed) return;
+  const [left, least] = [free, needed].map((bytes) => Math.ceil(bytes / 1024));
+  throw new GatewayError(
+    'unavailable',
+    `The store in ${folder} cannot be opened: the disk is full (${left} kB are free, and it needs ${least} kB to start).`,
+  );
 }
 
 /** A deleted database takes writes until the process ends, and they end with it. Throws `StoreUnavailable`. */
