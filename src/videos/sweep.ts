@@ -31,7 +31,7 @@ export function createSweepHandler(context: VideoContext): JobHandler {
       await inBatches(signal, () => store.call('pruneIdempotency', { before, limit: BATCH_SIZE }));
       await inBatches(signal, () => store.call('pruneLanes', { limit: BATCH_SIZE }));
       // By the clock itself: what nobody uses is not held for as long as that of expiry lags.
-      await releaseStaleReservations(context, clock.now() - CREATION_GRACE_MS, signal);
+      await releaseStaleReservations(context, signal);
       const lease = { id: job.id, lease: job.lease };
       await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + SWEEP_INTERVAL_MS, attempts: 0 });
     },
@@ -56,10 +56,13 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
 }
 
 /** Releases reservations of tasks that were never created, or whose cost is recorded. */
-async function releaseStaleReservations({ store }: VideoContext, before: number, signal: AbortSignal): Promise<void> {
+async function releaseStaleReservations({ store, clock }: VideoContext, signal: AbortSignal): Promise<void> {
+  const now = clock.now();
+  // One made far ahead is by a clock that was set back since, and no task is created that late.
+  const times = { before: now - CREATION_GRACE_MS, latest: now + CREATION_GRACE_MS };
   for (let after = ''; ; ) {
     signal.throwIfAborted();
-    const ids = await store.call('tasksWithHold', { before, after, limit: BATCH_SIZE });
+    const ids = await store.call('tasksWithHold', { ...times, after, limit: BATCH_SIZE });
     for (const id of ids) {
       if (!(await store.call('mayCostMore', { id }))) await store.call('releaseTask', { id });
     }

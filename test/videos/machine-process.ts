@@ -67,7 +67,7 @@ await rig.until(async () => (await rig.store.do('countRows', { table: "job WHERE
 await rig.videos.start();
 rig.clock.advance(25 * 3600 * SECOND);
 await rig.until(
-  async () => (await rig.store.call('tasksWithHold', { before: 1e15, after: '', limit: 1 })).length === 0,
+  async () => (await rig.store.call('tasksWithHold', { before: 1e15, latest: 1e15, after: '', limit: 1 })).length === 0,
 );
 const [budget] = await rig.store.call('budgetUse', { subject: OWNER, periods: [{ period: 'total', startsAt: 0 }] });
 const [use] = await rig.store.call('usageSums', { keyId: OWNER, from: 0, to: 1e6, by: [] });

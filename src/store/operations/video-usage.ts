@@ -115,11 +115,11 @@ export const releaseTask = writing<{ id: string }, void>('usage', async (transac
   await transaction.run('DELETE FROM task_hold WHERE task_id = :id', values);
 });
 
-/** Up to `limit` ids of tasks with a hold created before a timestamp, in order, after a keyset cursor. */
-export const tasksWithHold = reading<{ before: number; after: string; limit: number }, string[]>(
+/** Up to `limit` ids of tasks with a hold created before a timestamp or later than another, in order, after a keyset cursor. */
+export const tasksWithHold = reading<{ before: number; latest: number; after: string; limit: number }, string[]>(
   'usage',
   async (transaction, values) => {
-    const sql = `SELECT task_id FROM task_hold WHERE created_at < :before AND task_id > :after
+    const sql = `SELECT task_id FROM task_hold WHERE (created_at < :before OR created_at > :latest) AND task_id > :after
       ORDER BY task_id LIMIT :limit`;
     return (await transaction.all(sql, values)).map(({ task_id: id }) => String(id));
   },
