@@ -245,10 +245,20 @@ function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' |
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(data) ?? [];
   if (scheme === undefined && !/^postgres(ql)?:/i.test(data)) return { data: resolve(data) };
   if (scheme === undefined || !/^postgres(ql)?$/i.test(scheme)) report('data', 'must be a folder or a postgres:// URL');
-  // The host may be a parameter, as with a socket.
-  else if (!URL.canParse(data.replace('@/', '@host/')))
-    report('data', 'is not a URL: name one host, and write @ : / ? # in the password as %40 %3A %2F %3F %23');
+  else if (!isDatabaseUrl(data))
+    report(
+      'data',
+      'must be a URL of one host, with a port up to 65535, and with @ : / ? # in the password as %40 %3A %2F %3F %23',
+    );
   return { data: resolve(DEFAULTS.data), postgres: new Secret(data) };
+}
+
+function isDatabaseUrl(text: string): boolean {
+  // The host may be a parameter, as with a socket.
+  const url = URL.parse(text.replace('@/', '@host/'));
+  if (!url || url.hostname.includes(',')) return false;
+  // An @ behind the host is that behind a password whose / ? # seemed to end the host.
+  return !`${url.pathname}${url.search}${url.hash}`.includes('@');
 }
 
 function resolveKeys(entries: KeyEntry[], keyDefaults: KeyDefaults, report: ReportProblem): ConfiguredKey[] {

@@ -171,6 +171,9 @@ describe('the environment in a file', () => {
   });
 });
 
+const DATABASE_URL_FAULT =
+  '1: data: must be a URL of one host, with a port up to 65535, and with @ : / ? # in the password as %40 %3A %2F %3F %23';
+
 const REFUSED: { about: string; text: string; faults: string[] }[] = [
   {
     about: 'an unknown field, with the nearest known one',
@@ -276,13 +279,21 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
   {
     about: 'a URL of a database whose password is not encoded',
     text: "data: 'postgres://user:pass@word:a/b@localhost/polygate'",
-    faults: ['1: data: is not a URL: name one host, and write @ : / ? # in the password as %40 %3A %2F %3F %23'],
+    faults: [DATABASE_URL_FAULT],
   },
   {
     about: 'a URL of a database with two hosts',
     text: "data: 'postgres://user@one:5432,two:5432/polygate'",
-    faults: ['1: data: is not a URL: name one host, and write @ : / ? # in the password as %40 %3A %2F %3F %23'],
+    faults: [DATABASE_URL_FAULT],
   },
+  ...[
+    'postgres://user@one,two/polygate',
+    'postgres://user:12/3@localhost/polygate',
+    'postgres://user:1?x@localhost/polygate',
+    'postgres://user:1#x@localhost/polygate',
+    'postgres://user:a@/b@localhost/polygate',
+    'postgres://user@localhost:99999/polygate',
+  ].map((url) => ({ about: `the URL of a database ${url}`, text: `data: '${url}'`, faults: [DATABASE_URL_FAULT] })),
   {
     about: 'prefixes that get in the way of others',
     text: 'server:\n  prefixes: { messages: v1, generate: v1 }',

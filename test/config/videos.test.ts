@@ -74,7 +74,12 @@ notices: { webhook: "https://ops.example.org/polygate?token=of-the-receiver", at
     assert.equal(data, resolve('data'));
     assert.equal(postgres?.reveal(), 'postgres://user:password@db/polygate');
     assert.ok(!String(postgres).includes('password'));
-    const socket = 'postgres://user:password@/polygate?host=/run/postgresql';
-    assert.equal(configOf(`data: ${socket}`).postgres?.reveal(), socket);
+    for (const url of [
+      'postgres://user:password@/polygate?host=/run/postgresql',
+      'postgres://user:password@%2Frun%2Fpostgresql/polygate',
+      'postgres://user:%40%3A%2F%3F%23@[::1]:5432/polygate?sslrootcert=/etc/a%40b.pem',
+      'postgres:///polygate',
+    ])
+      assert.equal(configOf(`data: '${url}'`).postgres?.reveal(), url);
   });
 });
