@@ -11,7 +11,7 @@ import type { DatabaseRole, Store, StoreAccess } from './store.ts';
 /** `StoreAccess` as a message; the main thread connects the ports. */
 export type StoreAccessMessage = { engine: 'sqlite' } | { engine: 'postgres'; url: string };
 
-/** Connections of a thread to a PostgreSQL server; those of the unused pool are never made. */
+/** Connections of a thread to a PostgreSQL server; of `usage`, one makes the tables of the months. */
 const POOL_SIZES = { state: 4, usage: 1 };
 
 export function accessMessage(access: StoreAccess): StoreAccessMessage {

@@ -12,21 +12,24 @@ export interface TestProxy {
   redirect(port: number): void;
   /** The next connection that sends the text ends there, after the server has it or without; `all`: with all others. */
   cutAt(text: string, how?: { passes?: boolean; all?: boolean }): void;
+  /** The next connection that sends the text gets no answer to it; resolves then. */
+  silenceAt(text: string): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startProxy(host: string, port: number): Promise<TestProxy> {
   const sockets = new Set<Socket>();
   let target = port;
-  let trap: { text: string; passes: boolean; all: boolean } | undefined;
+  let trap: { text: string; passes: boolean; all: boolean; onSilence?: () => void } | undefined;
   const server = createServer((client) => {
     const upstream = connect(target, host);
     client.prependListener('data', (chunk) => {
       if (!trap || !chunk.includes(trap.text)) return;
-      const { passes, all } = trap;
+      const { passes, all, onSilence } = trap;
       trap = undefined;
       client.unpipe(upstream);
       upstream.unpipe(client);
+      if (onSilence) return onSilence();
       upstream.end(passes ? chunk : '', () => (all ? cut() : client.destroy()));
     });
     for (const [one, other] of [
@@ -66,6 +69,10 @@ export async function startProxy(host: string, port: number): Promise<TestProxy>
     cutAt(text, { passes = true, all = false } = {}) {
       trap = { text, passes, all };
     },
+    silenceAt: (text) =>
+      new Promise((onSilence) => {
+        trap = { text, passes: false, all: false, onSilence };
+      }),
     close: cut,
   };
 }

@@ -1,11 +1,13 @@
 /** PostgreSQL connection pool; values have the types that the embedded engine returns. */
 
-import { Pool, type PoolClient, types } from 'pg';
+import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { StoreUnavailable } from '../unavailable.ts';
 import { InexactNumber, toStoreError } from './failure.ts';
 
-/** Longest wait for a connection. */
+/** Longest wait for a connection, and after it for its settings. */
 const CONNECT_TIMEOUT_MS = 5000;
+/** Time after which an unused connection is closed: a new one takes round trips, and networks forget one that is silent for four minutes. */
+const UNUSED_TIMEOUT_MS = 120_000;
 /** Longest execution of a statement on the server. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Longest wait of the client for a result. */
@@ -24,8 +26,20 @@ const BIGINT_OID = 20;
 /** Set by a statement: poolers refuse a connection with parameters that they do not know. */
 const TIMEOUTS = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
-/** `settings`: SQL that is run once on each connection; `queryTimeoutMs`: 0 for none. */
-export function createPool(url: string, connections: number, settings = '', queryTimeoutMs = QUERY_TIMEOUT_MS): Pool {
+/** A client of a URL that names a file which cannot be read fails to connect; the pool also makes clients where nothing catches errors. */
+const PooledClient = new Proxy(Client, {
+  construct(_, [config]: [ClientConfig]) {
+    try {
+      return new Client(config);
+    } catch (error) {
+      const connect = (done: (error: unknown) => void) => queueMicrotask(() => done(error));
+      return Object.assign(new Client(), { connect });
+    }
+  },
+});
+
+/** Connections without settings, which a pooler would keep in sessions that it shares. */
+export function createPlainPool(url: string, connections: number, options: PoolConfig = {}): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
@@ -33,14 +47,23 @@ export function createPool(url: string, connections: number, settings = '', quer
     keepAlive: true,
     allowExitOnIdle: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: queryTimeoutMs,
+    idleTimeoutMillis: UNUSED_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
     types: { getTypeParser },
-    onConnect: async (client) => void (await client.query(`${TIMEOUTS}; ${settings}`)),
+    Client: PooledClient,
+    ...options,
   });
   // A closed connection fails its next statement, or is replaced by the pool.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
+}
+
+/** `settings`: SQL that is run once on each connection; `queryTimeoutMs`: 0 for none. */
+export function createPool(url: string, connections: number, settings = '', queryTimeoutMs = QUERY_TIMEOUT_MS): Pool {
+  const query = { text: `${TIMEOUTS}; ${settings}`, query_timeout: CONNECT_TIMEOUT_MS };
+  const onConnect: PoolConfig['onConnect'] = async (client) => void (await client.query(query));
+  return createPlainPool(url, connections, { query_timeout: queryTimeoutMs, onConnect });
 }
 
 /** One connection, whose statements may take any time. */
@@ -65,17 +88,24 @@ export async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
+/** A process id is unique on one host only, and a pooler may lead to several. */
+const SESSION_SQL = "SELECT concat(pg_backend_pid(), ' ', pg_postmaster_start_time()) AS session";
+
 /** Throws `StoreUnavailable` if a pooler shares sessions: prepared statements would be lost, and settings apply to other pools. */
-export async function requireSessions(pools: readonly Pool[]): Promise<void> {
+export async function requireSessions(url: string): Promise<void> {
+  const pool = createPlainPool(url, 2);
   const clients: PoolClient[] = [];
   try {
-    for (const pool of pools) clients.push(await connect(pool));
-    const sessions = new Set<unknown>();
-    for (const client of [...clients, ...clients])
-      sessions.add((await runQuery(client, 'SELECT pg_backend_pid() AS pid')).rows[0].pid);
-    if (sessions.size !== clients.length) throw new StoreUnavailable(SHARED_SESSIONS);
+    while (clients.length < 2) clients.push(await connect(pool));
+    const sessions: unknown[] = [];
+    // The same order backwards: a pooler that takes its sessions in turn gives a client another one.
+    for (const client of [...clients, ...clients.toReversed()])
+      sessions.push((await runQuery(client, SESSION_SQL)).rows[0].session);
+    const [first, second, ...again] = sessions;
+    if (first === second || second !== again[0] || first !== again[1]) throw new StoreUnavailable(SHARED_SESSIONS);
   } finally {
     for (const client of clients) client.release();
+    await pool.end();
   }
 }
 

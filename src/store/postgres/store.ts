@@ -17,6 +17,7 @@ import { dropMonths, isLargeMonth, keepMonths, prepareMonths } from './months.ts
 import {
   connect,
   createMigrationPool,
+  createPlainPool,
   createPool,
   createStatementPool,
   type QueryResult,
@@ -149,7 +150,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 
   try {
-    await requireSessions([pools.state, pools.usage]);
+    await requireSessions(url.reveal());
     const { pending } = await readSchemaStatus(pools.state, migrations);
     if (pending.length > 0) await applyMigrations(url.reveal(), migrations, limit);
     await clock.synchronise();
@@ -179,7 +180,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
 /** Changes nothing. Throws `StoreUnavailable`, and `unavailable` if the database is not one that this program may use. */
 export async function databaseSchemaStatus(url: Secret, migrations: URL): Promise<SchemaStatus> {
-  const pool = createPool(url.reveal(), 1);
+  const pool = createPlainPool(url.reveal(), 1);
   try {
     return await readSchemaStatus(pool, migrations);
   } finally {
