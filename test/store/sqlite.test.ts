@@ -55,7 +55,7 @@ test('a start on a nearly full disk of small blocks is refused, and one with spa
   const disk = mountSmallBlocks(context);
   if (disk === undefined) return context.skip('this user may not mount a file system');
   const data = join(disk, 'data');
-  const openAndClose = async () => (await openStore({ data, role: 'owner' })).close();
+  const openAndClose = async (role: 'owner' | 'guest' = 'owner') => (await openStore({ data, role })).close();
   await openAndClose();
   const filling = join(disk, 'filling');
   const leave = (kilobytes: number) => {
@@ -71,10 +71,16 @@ test('a start on a nearly full disk of small blocks is refused, and one with spa
   for (const kilobytes of [2, 17, 23, 60]) {
     leave(kilobytes);
     const message = /cannot be opened: the disk is full \(\d+ kB are free, and it needs 64 kB to start\)\.$/;
-    await assert.rejects(openAndClose(), { code: 'unavailable', message });
+    for (const role of ['owner', 'guest'] as const)
+      await assert.rejects(openAndClose(role), { code: 'unavailable', message });
   }
   leave(72);
-  await openAndClose();
+  await openAndClose('guest');
+  const gateway = await openStore({ data, role: 'owner' });
+  context.after(gateway.close);
+  leave(1);
+  // A command beside a gateway uses its indexes.
+  await openAndClose('guest');
 });
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;

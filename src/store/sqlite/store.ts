@@ -60,7 +60,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const { remnants = [] } = options;
   // Checked before opening: SQLite deletes the write-ahead log of an empty file, from which it could be restored.
   if (remnants.length > 0 && isMissingOrEmpty(join(folder, 'state.db'))) throw lostStoreError(folder, remnants);
-  if (options.role === 'owner') await requireIndexSpace(folder);
+  await requireIndexSpace(options.role, folder);
   const folderLock = options.role === 'owner' ? lockFolder(folder) : undefined;
   const writers: Record<Database, StoreThread> = {
     state: createThread('state', 'writer'),
@@ -137,7 +137,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 }
 
 /** Where blocks are smaller than a step, a disk that is full ends a process that writes to an index. Throws `unavailable`. */
-async function requireIndexSpace(folder: string): Promise<void> {
+async function requireIndexSpace(role: SqliteOptions['role'], folder: string): Promise<void> {
   const disk = await statfs(folder).catch(() => undefined);
   if (!disk || disk.blocks === 0 || disk.bsize >= INDEX_STEP_BYTES) return;
   // Root may also use its reserve, but not what ext4 keeps to itself: a fiftieth, counted with its own blocks.
@@ -148,6 +148,9 @@ async function requireIndexSpace(folder: string): Promise<void> {
     const [log, index] = await Promise.all(
       ['wal', 'shm'].map((end) => stat(join(folder, `${database}.db-${end}`)).catch(() => undefined)),
     );
+    // A command uses the index of a gateway as it is.
+    if (role === 'guest' && index) continue;
+    // A log keeps its size once its content is in the database, and then needs less.
     const parts = 1 + Math.floor((log?.size ?? 0) / LOG_PART_BYTES);
     needed += Math.max(0, parts * INDEX_PART_BYTES - (index?.blocks ?? 0) * 512);
   }
