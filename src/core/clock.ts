@@ -94,3 +94,32 @@ export function every(
   }
   return () => cancel();
 }
+
+/** Time for which an age is known that nobody asks for. */
+const AGE_KEPT_MS = 3_600_000;
+
+export interface Ages {
+  /** Milliseconds since a moment. It may be ahead of the clock, which was then set back: its age begins with the first question. */
+  of(name: string, moment: number): number;
+  forget(name: string): void;
+}
+
+/** Ages that pass by the monotonic clock from the first question for each on, whatever the clock is set to meanwhile. */
+export function createAges(clock: Pick<Clock, 'now' | 'monotonic'>): Ages {
+  /** Moments by the monotonic clock; the one that was asked for last is the last. */
+  const known = new Map<string, { since: number; askedAt: number }>();
+  return {
+    of(name, moment) {
+      const askedAt = clock.monotonic();
+      const { since } = known.get(name) ?? { since: askedAt - Math.max(0, clock.now() - moment) };
+      known.delete(name);
+      known.set(name, { since, askedAt });
+      for (const [other, age] of known) {
+        if (askedAt - age.askedAt <= AGE_KEPT_MS) break;
+        known.delete(other);
+      }
+      return Math.floor(askedAt - since);
+    },
+    forget: (name) => void known.delete(name),
+  };
+}

@@ -1,7 +1,7 @@
 /** Background responses: stored before they are answered, run by a job, and finished or cancelled in the store. */
 
 import { answerIdOf, isStorableId } from '../core/answer-id.ts';
-import { EARLIEST_TIME_MS } from '../core/clock.ts';
+import { createAges, EARLIEST_TIME_MS } from '../core/clock.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { newTimeOrderedId } from '../core/request-id.ts';
@@ -117,6 +117,8 @@ export interface BackgroundContext extends StoredContext {
 
 export function createBackgroundResponses(context: BackgroundContext): BackgroundResponses {
   const { store, cipher, clock, settings, wake } = context;
+  /** By rows. */
+  const ages = createAges(clock);
 
   /** Returns when a response expires that ends now: by a clock near 1970, it would be old as soon as that is set. */
   function expiryOf({ createdAt }: { createdAt: number }, accepted: Record<string, Json>): number {
@@ -125,8 +127,8 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     return endedAt + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
   }
 
-  function deadlineOf({ createdAt }: { createdAt: number }): number {
-    return Math.min(createdAt, clock.now()) + settings().backgroundTimeoutMs;
+  function deadlineOf(row: string, { createdAt }: { createdAt: number }): number {
+    return clock.now() - ages.of(row, createdAt) + settings().backgroundTimeoutMs;
   }
 
   const limits = () => ({ responses: settings().maxResponses, bytes: settings().maxBytes });
@@ -187,6 +189,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     { response: ended, finished, hidden = [], origin, isRelayed, isForgotten, provider, turn, dropped }: BackgroundEnd,
   ): Promise<boolean> {
     const { owner, row, id } = stored;
+    ages.forget(row);
     const response = finishedResponse(ended, content.response);
     const { output, ...rest } = response;
     const all = withHidden(itemsOf(output, finished), hidden);
@@ -216,11 +219,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     async find(row) {
       const found = await store.call('sizeOfBackgroundResponse', { row });
       if (!found) return undefined;
-      const now = clock.now();
-      // By a clock that was set back, its deadline would not come nearer. One near 1970 is not set yet.
-      if (found.createdAt > now && now >= EARLIEST_TIME_MS)
-        await store.call('redateBackgroundResponse', { row, createdAt: now });
-      return { bytes: found.bytes, isQueued: found.status === 'queued', deadline: deadlineOf(found) };
+      return { bytes: found.bytes, isQueued: found.status === 'queued', deadline: deadlineOf(row, found) };
     },
 
     async open(row) {
@@ -235,7 +234,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
         content,
         body: backgroundRequest({ ...body, input: content.input }),
         headers,
-        deadline: deadlineOf(stored),
+        deadline: deadlineOf(row, stored),
         ...(nextEvent !== undefined && { nextEvent }),
       };
     },

@@ -79,14 +79,6 @@ export const sizeOfBackgroundResponse = reading<{ row: string }, BackgroundSize 
   },
 );
 
-/** Gives an unfinished response another time of its request. */
-export const redateBackgroundResponse = writing<{ row: string; createdAt: number }, void>(
-  'state',
-  async (transaction, values) => {
-    await transaction.run(`UPDATE stored_response SET created_at = :createdAt WHERE row_id = :row AND ${OPEN}`, values);
-  },
-);
-
 export interface ReadBackground extends ReadStoredResponse {
   /** Number of the next event of its stream; absent if it is not streamed. */
   nextEvent?: number;
