@@ -1,5 +1,6 @@
 /** Retention sweep: deletes expired media, task records, idempotency keys, lanes of receivers without open deliveries, and stale reservations. */
 
+import { type Ages, createAges } from '../core/clock.ts';
 import type { JobHandler } from '../jobs/job.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
@@ -18,6 +19,8 @@ export const SWEEP_JOB = { kind: 'video-sweep', ref: 'all', lane: '', owner: '' 
 
 export function createSweepHandler(context: VideoContext): JobHandler {
   const { store, clock, expiry, settings } = context;
+  /** Ages of reservations without a task. */
+  const ages = createAges(clock);
   return {
     kind: SWEEP_JOB.kind,
     limits: { total: 1, lane: 1 },
@@ -31,7 +34,7 @@ export function createSweepHandler(context: VideoContext): JobHandler {
       await inBatches(signal, () => store.call('pruneIdempotency', { before, limit: BATCH_SIZE }));
       await inBatches(signal, () => store.call('pruneLanes', { limit: BATCH_SIZE }));
       // By the clock itself: what nobody uses is not held for as long as that of expiry lags.
-      await releaseStaleReservations(context, signal);
+      await releaseStaleReservations(context, ages, signal);
       const lease = { id: job.id, lease: job.lease };
       await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + SWEEP_INTERVAL_MS, attempts: 0 });
     },
@@ -56,18 +59,24 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
 }
 
 /** Releases reservations of tasks that were never created, or whose cost is recorded. */
-async function releaseStaleReservations({ store, clock }: VideoContext, signal: AbortSignal): Promise<void> {
+async function releaseStaleReservations(
+  { store, clock }: VideoContext,
+  ages: Ages,
+  signal: AbortSignal,
+): Promise<void> {
   const now = clock.now();
-  // One made far ahead is by a clock that was set back since, and no task is created that late.
+  // One made far ahead is by a clock that was set back since, perhaps just now, and its task may be created yet.
   const times = { before: now - CREATION_GRACE_MS, latest: now + CREATION_GRACE_MS };
   for (let after = ''; ; ) {
     signal.throwIfAborted();
-    const ids = await store.call('tasksWithHold', { ...times, after, limit: BATCH_SIZE });
-    for (const id of ids) {
-      if (!(await store.call('mayCostMore', { id }))) await store.call('releaseTask', { id });
+    const tasks = await store.call('tasksWithHold', { ...times, after, limit: BATCH_SIZE });
+    for (const { id, heldAt } of tasks) {
+      if ((await store.call('mayCostMore', { id })) || ages.of(id, heldAt) < CREATION_GRACE_MS) continue;
+      await store.call('releaseTask', { id });
+      ages.forget(id);
     }
-    const last = ids.at(-1);
-    if (last === undefined || ids.length < BATCH_SIZE) return;
+    const last = tasks.at(-1)?.id;
+    if (last === undefined || tasks.length < BATCH_SIZE) return;
     after = last;
   }
 }

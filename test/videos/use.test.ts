@@ -127,7 +127,8 @@ forEachStore((name, open) => {
     const ahead = { keyId: OWNER, tags: '', amount: USD, createdAt: START + 400 * DAY };
     await store.call('holdForTask', { taskId: 'ahead', ...ahead });
     await rig.work();
-    assert.deepEqual(await held(store), [id, 'never'].toSorted());
+    // The task of one that is ahead may be created yet.
+    assert.deepEqual(await held(store), [id, 'never', 'ahead'].toSorted());
     rig.clock.advance(30 * MINUTE);
     await rig.work();
     assert.deepEqual(await held(store), [id]);
@@ -174,6 +175,7 @@ forEachStore((name, open) => {
   });
 });
 
-function held(store: VideoStore): Promise<string[]> {
-  return store.call('tasksWithHold', { before: 1e15, latest: 1e15, after: '', limit: 10 });
+async function held(store: VideoStore): Promise<string[]> {
+  const tasks = await store.call('tasksWithHold', { before: 1e15, latest: 1e15, after: '', limit: 10 });
+  return tasks.map(({ id }) => id);
 }

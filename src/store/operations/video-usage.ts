@@ -115,13 +115,22 @@ export const releaseTask = writing<{ id: string }, void>('usage', async (transac
   await transaction.run('DELETE FROM task_hold WHERE task_id = :id', values);
 });
 
-/** Up to `limit` ids of tasks with a hold created before a timestamp or later than another, in order, after a keyset cursor. */
-export const tasksWithHold = reading<{ before: number; latest: number; after: string; limit: number }, string[]>(
+export interface HeldTask {
+  id: string;
+  /** Unix milliseconds. */
+  heldAt: number;
+}
+
+/** Up to `limit` tasks with a hold created before a timestamp or later than another, in order, after a keyset cursor. */
+export const tasksWithHold = reading<{ before: number; latest: number; after: string; limit: number }, HeldTask[]>(
   'usage',
   async (transaction, values) => {
-    const sql = `SELECT task_id FROM task_hold WHERE (created_at < :before OR created_at > :latest) AND task_id > :after
+    const sql = `SELECT task_id, created_at FROM task_hold WHERE (created_at < :before OR created_at > :latest) AND task_id > :after
       ORDER BY task_id LIMIT :limit`;
-    return (await transaction.all(sql, values)).map(({ task_id: id }) => String(id));
+    return (await transaction.all(sql, values)).map(({ task_id: id, created_at: heldAt }) => ({
+      id: String(id),
+      heldAt: Number(heldAt),
+    }));
   },
 );
 
