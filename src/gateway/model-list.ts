@@ -168,7 +168,9 @@ export async function fetchModelList(provider: AskedProvider, list: AskedList, c
         accepts: (size) => size <= maxBytes,
         onResponse({ status, body }) {
           try {
-            resolve(status === 404 && list.optional ? {} : parseModelList(request.url, status, body));
+            resolve(
+              status === 404 && list.optional ? {} : parseModelList(missingEnd(request.url, list.path), status, body),
+            );
           } catch (error) {
             reject(error);
           }
@@ -212,11 +214,16 @@ async function listRequest(
   return platform.authorize(request, credentials.pick('models').value, clock.now());
 }
 
-/** Below a version, such as /v1 or /v1beta. */
-const VERSIONED_LIST = /\/v\d\w*\/models\b/;
-
-function parseModelList(url: string, status: number, bytes: Buffer): unknown {
+function parseModelList(missing: string | undefined, status: number, bytes: Buffer): unknown {
   if (status === 200) return readAtOnce(bytes);
-  const advice = status === 404 && !VERSIONED_LIST.test(url) ? ' Its base_url may lack its end, such as /v1.' : '';
+  const advice = status === 404 && missing ? ` Its base_url may lack its end, such as ${missing}.` : '';
   throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.${advice}`);
+}
+
+/** The end that the base URL of a list seems to lack. A path with a version, as of Anthropic, is below a base URL without one. */
+function missingEnd(url: string, path: string): string | undefined {
+  if (!url.endsWith(path)) return undefined;
+  const base = url.slice(0, -path.length);
+  if (path === '/models') return /[^/]\/v\d/.test(base) ? undefined : '/v1';
+  return path === '/v1/models' && new URL(base).pathname === '/' ? '/anthropic' : undefined;
 }

@@ -28,6 +28,10 @@ telemetry: { otlp: { endpoint: "http://127.0.0.1:9", headers: { authorization: $
 providers:
   local: { type: openai-compatible, base_url: "${url}/v1", api_key: ${SECRETS.providerKey}, headers: { x-account: ${SECRETS.header} }, models: [{ id: m }] }
   short: { type: openai-compatible, base_url: "${url}", api_key: ${SECRETS.providerKey}, models: [{ id: m }] }
+  below: { type: openai-compatible, base_url: "${url}/v1beta/openai", api_key: ${SECRETS.providerKey}, models: [{ id: m }] }
+  claude: { type: anthropic, base_url: "${url}", api_key: ${SECRETS.providerKey} }
+  claude-below: { type: anthropic, base_url: "${url}/anthropic", api_key: ${SECRETS.providerKey} }
+  gemini: { type: google, base_url: "${url}", api_key: ${SECRETS.providerKey} }
 `;
 
 let gateway: TestGateway;
@@ -163,10 +167,12 @@ describe('a test of a provider', () => {
     assert.ok(!JSON.stringify(body).includes(SECRETS.providerKey));
     status = 404;
     const problemOf = async (id: string) => (await admin('POST', `/providers/${id}/test`)).body.data.problem;
-    const [short, local] = [await problemOf('short'), await problemOf('local')];
+    const [short, claude] = [await problemOf('short'), await problemOf('claude')];
+    const others = await Promise.all(['local', 'below', 'claude-below', 'gemini'].map(problemOf));
     status = 200;
     assert.match(short, /status 404 .* Its base_url may lack its end, such as \/v1\.$/);
-    assert.equal(local, 'It answered with status 404 when asked for its models.');
+    assert.match(claude, /status 404 .* Its base_url may lack its end, such as \/anthropic\.$/);
+    assert.deepEqual([...new Set(others)], ['It answered with status 404 when asked for its models.']);
   });
 
   test('needs no request for the sandbox, and says for what a provider waits', async () => {
