@@ -13,6 +13,7 @@ import {
   signatureOf,
   stampOf,
 } from '../core/aws-signature.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import type { Secret } from '../security/secret.ts';
 import type { TrustedResponse } from './trusted-client.ts';
 
@@ -50,6 +51,8 @@ const HOUR_MS = 3_600_000;
 const MAX_LIFETIME_MS = 7 * 24 * HOUR_MS;
 /** Bytes of an error that are looked at. */
 const MAX_ERROR_BYTES = 4096;
+/** Time for which they are waited for. */
+const ERROR_TIMEOUT_MS = 2000;
 const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const EMPTY_BODY_SHA256 = sha256Of('');
 
@@ -99,20 +102,30 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
   }
 }
 
-/** Status of a refusal and the store's code, if any, such as `status 403 (RequestTimeTooSkewed)`. Closes the response. */
-export async function refusalOf({ status, body, close }: TrustedResponse): Promise<string> {
-  let code: string | undefined;
-  try {
-    // Errors are so short that they come in one chunk.
-    for await (const chunk of body) {
-      code = /<Code>(\w{1,60})<\/Code>/.exec(chunk.toString('latin1', 0, MAX_ERROR_BYTES))?.[1];
-      break;
-    }
-  } catch {
-    // The status says enough.
-  }
+/**
+ * Status of a refusal and the store's code, if any, such as `status 403 (RequestTimeTooSkewed)`. Closes the response. Waits
+ * shortly for the code: the status says enough.
+ */
+export async function refusalOf(
+  { status, body, close }: TrustedResponse,
+  clock: Pick<Clock, 'after'> = systemClock,
+): Promise<string> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const cancel = clock.after(ERROR_TIMEOUT_MS, () => resolve(undefined));
+  const code = await Promise.race([codeIn(body).catch(() => undefined), late]);
+  cancel();
   close();
   return `status ${status}${code ? ` (${code})` : ''}`;
+}
+
+async function codeIn(body: AsyncIterable<Buffer>): Promise<string | undefined> {
+  let text = '';
+  for await (const chunk of body) {
+    text += chunk.toString('latin1', 0, MAX_ERROR_BYTES - text.length);
+    const code = /<Code>(\w{1,60})<\/Code>/.exec(text)?.[1];
+    if (code || text.length >= MAX_ERROR_BYTES) return code;
+  }
+  return undefined;
 }
 
 /** End of a lifetime in Unix milliseconds, rounded up to the hour. */

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { S3Requests } from '../../src/net/s3-requests.ts';
+import { refusalOf, type S3Requests } from '../../src/net/s3-requests.ts';
 import type { TrustedClient } from '../../src/net/trusted-client.ts';
 import type { StoredFile } from '../../src/videos/mirror/media-store.ts';
 import { createS3Store } from '../../src/videos/mirror/s3-store.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 
 const TASK = 'vid_0123456789abcdef0123456789abcdef';
 const MEBIBYTE = 1024 * 1024;
@@ -71,6 +72,43 @@ test('objects without a readable time are left out, for the removal of old ones 
 test('a refusal is named by its status and its code, and closed', async () => {
   const { error, closed } = await list(() => ['<Error><Code>NoSuchBucket</Code></Error>'], 404);
   assert.equal((error as Error).message, 'The object store answered with status 404 (NoSuchBucket).');
+  assert.equal(closed, 1);
+});
+
+test('the code of a refusal may come in parts, and late: then its status says enough', async () => {
+  const parts = ['<?xml version="1.0"?>\n', '<Error><Code>NoSu', 'chBucket</Code></Error>'];
+  const { error } = await list(() => parts, 404);
+  assert.equal((error as Error).message, 'The object store answered with status 404 (NoSuchBucket).');
+  const clock = createManualClock(0);
+  let closed = 0;
+  async function* body(): AsyncGenerator<Buffer> {
+    yield Buffer.from(parts[0] ?? '');
+    await new Promise(() => {});
+  }
+  const refusal = refusalOf({ status: 403, headers: {}, body: body(), close: () => void closed++ }, clock);
+  clock.advance(1999);
+  assert.equal(closed, 0);
+  clock.advance(1);
+  assert.equal(await refusal, 'status 403');
+  assert.equal(closed, 1);
+});
+
+test('a file that cannot be read is refused with the code', async () => {
+  let closed = 0;
+  async function* body(): AsyncGenerator<Buffer> {
+    yield Buffer.from('<Error><Code>AccessDenied</Code></Error>');
+  }
+  const client: TrustedClient = {
+    request: async () => ({ status: 403, headers: {}, body: body(), close: () => void closed++ }),
+    close: async () => {},
+  };
+  const requests: S3Requests = { sign: () => ({ url: 'http://s3.local/', headers: {} }), presign: () => '' };
+  const store = createS3Store({ requests, client, prefix: '', idleMs: 1000, totalMs: 1000 });
+  const message = 'The object store answered with status 403 (AccessDenied).';
+  await assert.rejects(async () => store.open('videos/a/b', undefined, 1), {
+    code: 'upstream_content_unavailable',
+    message,
+  });
   assert.equal(closed, 1);
 });
 

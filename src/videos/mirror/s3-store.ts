@@ -53,7 +53,7 @@ export function createS3Store({
   /** Makes a call and ignores the response body. */
   async function callWithoutBody(request: StoreCall, allowed: number[]): Promise<TrustedResponse> {
     const response = await call(request);
-    if (!allowed.includes(response.status)) throw storeError(await refusalOf(response));
+    if (!allowed.includes(response.status)) throw storeError(await refusalOf(response, clock));
     response.close();
     return response;
   }
@@ -61,7 +61,7 @@ export function createS3Store({
   async function listPage(token: string | undefined): Promise<string> {
     const query = { 'list-type': '2', prefix: `${prefix}videos/`, ...(token && { 'continuation-token': token }) };
     const response = await call({ method: 'GET', query, deadline: idleMs });
-    if (response.status !== 200) throw storeError(await refusalOf(response));
+    if (response.status !== 200) throw storeError(await refusalOf(response, clock));
     const page = new ByteCollector();
     for await (const chunk of response.body) {
       page.add(chunk);
@@ -107,8 +107,9 @@ export function createS3Store({
       if (response.status === (range ? 206 : 200)) {
         return Readable.from(watch.pass(response.body), { objectMode: false }).once('close', stop);
       }
-      stop();
-      if (response.status !== 404) throw storeError(`status ${response.status}`);
+      watch.stop();
+      if (response.status !== 404) throw storeError(await refusalOf(response, clock));
+      response.close();
       return undefined;
     },
     async remove(name) {
