@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createByteBudget } from '../../src/core/byte-budget.ts';
+import type { Usage } from '../../src/core/chat.ts';
 import { NO_CREDENTIAL } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
@@ -98,6 +99,8 @@ interface Delivered {
   /** What the client got; undefined when nothing was begun. */
   text?: string;
   error?: GatewayError;
+  /** Of an answer that failed before it began. */
+  usage?: Partial<Usage>;
 }
 
 /** An upstream's bytes on their way to a client, through everything that the gateway does with them. */
@@ -110,6 +113,7 @@ export function deliver(asked: Asked, response: Answer): Delivered {
   let rounds = 0;
   let again = false;
   let error: GatewayError | undefined;
+  let usage: Partial<Usage> | undefined;
   const options: EncoderOptions = { model: 'provider/model', created: 1, includeUsage: true, array, hideReasoning };
   const planned: Plan = {
     path: upstream === client ? 'passthrough' : 'translated',
@@ -163,10 +167,11 @@ export function deliver(asked: Asked, response: Answer): Delivered {
       error = outcome.error;
       outcome.finish();
     },
-    reject: (thrown) => {
+    reject: (thrown, generated) => {
       assert.ok(!begun, 'an answer that was begun is rejected');
       ends.push('reject');
       error = thrown;
+      usage = generated;
     },
   };
   const receiver = respond(delivery);
@@ -186,5 +191,5 @@ export function deliver(asked: Asked, response: Answer): Delivered {
   } while (again && rounds++ < 20);
   assert.deepEqual(ends, begun ? ['resolve', 'end'] : ['reject'], 'the answer does not end once');
   if (error) assertMeant(error);
-  return { text: begun ? written.join('') : undefined, error };
+  return { text: begun ? written.join('') : undefined, error, usage };
 }

@@ -11,7 +11,8 @@ import type { StreamDecoder } from '../../core/stream-codec.ts';
 import { hasOutputOrToolUse } from '../../core/usage-bounds.ts';
 import type { Deadline } from '../../transport/deadlines.ts';
 import { handlerOf } from '../operations/index.ts';
-import { createResponseAssembler, type ResponseAssembler } from './assembler.ts';
+import { estimateOutput } from '../tokens/estimate.ts';
+import { createResponseAssembler, type ResponseAssembler, textOfParts } from './assembler.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
 import {
   type BodyReader,
@@ -61,7 +62,7 @@ export class WholeWriter implements BodyReader {
     if (this.#isOver) return;
     this.#isOver = true;
     const received = this.#received ?? { bytes: this.#collector.take() };
-    this.#context.reject(error, handlerOf(this.#context.call.operation).failedUsage(received, this.#context));
+    this.#context.reject(error, failedUsage(received, this.#context));
   }
 
   /** A large response is parsed in slices; meanwhile the client may have left. */
@@ -132,10 +133,19 @@ export class GatheredWriter implements BodyReader {
     const last = this.#isEnded ? error : this.#errorOfEnd(error);
     this.#isOver = true;
     if (!last) return;
-    const usage = this.#assembler.generatedUsage(asEstimate(this.#decoder.usage()));
+    const usage = this.#generatedUsage();
     const least = this.#assembler.parts().length > 0 ? 0 : MAX_FIRST_TOKENS;
     const isGenerated = usage && hasOutputOrToolUse({ ...usage, output: usage.output - least });
     this.#context.reject(last, isGenerated ? usage : undefined);
+  }
+
+  /** Estimated from the parts where the counts cannot be read. */
+  #generatedUsage(): Usage | undefined {
+    try {
+      return this.#assembler.generatedUsage(asEstimate(this.#decoder.usage()));
+    } catch {
+      return { input: 0, output: estimateOutput(textOfParts(this.#assembler.parts())), estimated: true };
+    }
   }
 
   /** An error after the end of the message counts only if the end itself fails. */
@@ -174,6 +184,16 @@ export class GatheredWriter implements BodyReader {
     const converted = handlerOf(context.call.operation).readAssembled?.(this.#assembler, context);
     this.#isOver = true;
     if (converted) writeWhole(context, this.#headers, converted);
+  }
+}
+
+/** Estimated from the bytes where the counts cannot be read: a failure always has its answer. */
+function failedUsage(response: FailedResponse, context: ResponseContext): Partial<Usage> | undefined {
+  const handler = handlerOf(context.call.operation);
+  try {
+    return handler.failedUsage(response, context);
+  } catch {
+    return handler.failedUsage({ bytes: response.bytes }, context);
   }
 }
 
