@@ -122,14 +122,14 @@ export function encodePriceLines(lines: readonly PriceLine[]): string {
   return text;
 }
 
-/** Undefined for a text that is none of lines. */
+/** Undefined for a text that is none of lines. Skips those of a kind that a later version of the gateway has written. */
 export function decodePriceLines(text: string): PriceLine[] | undefined {
   const lines: PriceLine[] = [];
   for (const part of text === '' ? [] : text.split(' ')) {
-    const [, letter = '', count, price = ''] = STORED_LINE.exec(part) ?? [];
+    const [, letter, count, price = ''] = STORED_LINE.exec(part) ?? [];
+    if (letter === undefined) return undefined;
     const kind = KINDS.get(letter);
-    if (kind === undefined) return undefined;
-    lines.push([kind, Number(count), price]);
+    if (kind !== undefined) lines.push([kind, Number(count), price]);
   }
   return lines;
 }

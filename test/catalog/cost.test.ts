@@ -170,6 +170,14 @@ test('tools that an answer has shown beside the rounds that were counted', () =>
   assert.deepEqual(withToolUse(counted, { searches: 1 }), counted);
 });
 
+test('stored lines of a kind that is not known are skipped', () => {
+  assert.deepEqual(decodePriceLines('i1x0.5 Z2x0.1 o3x0.25'), [
+    ['input', 1, '0.5'],
+    ['output', 3, '0.25'],
+  ]);
+  assert.equal(decodePriceLines('i1x0.5 of none'), undefined);
+});
+
 test('tools that an answer has shown are counted where they are more than was reported, also in rounds', () => {
   const rounds = [
     { input: 1, output: 1, containers: 1 },
