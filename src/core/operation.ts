@@ -4,14 +4,14 @@
  */
 
 import type { TSchema } from 'typebox';
-import type { ChatRequest, ChatResponse, OpenPart, ToolUse, Usage } from './chat.ts';
+import type { ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
 import type { EmbeddingRequest, EmbeddingResponse } from './embedding.ts';
 import type { GatewayError } from './errors.ts';
 import type { Fields } from './fields.ts';
 import type { Json, Member } from './json/json.ts';
 import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
-import type { ProviderTools, RequestedOutput } from './output.ts';
+import type { ProviderTools, RequestedOutput, ShownUse } from './output.ts';
 import type { SseEvent } from './sse.ts';
 import type { StateAccess } from './state-access.ts';
 import type { AnswerStorage, StoredAccess } from './stored-access.ts';
@@ -235,7 +235,7 @@ export interface CompleteOperation extends OperationBase {
   /** A frame with none of these texts carries no usage and is not parsed. */
   readonly usageMarks: readonly string[];
   /** Billed tools of providers, which streams count at their end: marks of their frames, and the use that a frame or a native value shows as done. */
-  readonly tools?: { readonly marks: readonly string[]; usedIn(body: Json): ToolUse | undefined };
+  readonly tools?: { readonly marks: readonly string[]; usedIn(body: Json): ShownUse | undefined };
   /** Whether a frame only opens the stream, or ends it without an answer, so that an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
   /** Whether a frame has no part of an answer and may come often, as instead of pings. Some are held back, like a preamble. */

@@ -1,5 +1,6 @@
 /** Output request: the output that the body of a request allows at most. */
 
+import type { ToolUse } from './chat.ts';
 import { isRawNumber } from './json/json.ts';
 
 /** Tools that the provider runs and bills apart, beside searches of the web. */
@@ -10,6 +11,20 @@ export interface ProviderTools {
   maps?: boolean;
   /** Size of the containers in which they run. */
   containers?: number;
+}
+
+/** Use of these tools that an answer shows. */
+export interface ShownUse extends ToolUse {
+  /** Ids of the containers, of which several calls may name the same one. */
+  containerIds?: readonly string[];
+}
+
+/** What a request asks of its containers. */
+export interface AskedContainers {
+  /** Gigabytes of the largest, 0 where they are free; 1 if absent. */
+  containerSize?: number | undefined;
+  /** Gigabytes of all, where they are known. */
+  containerSum?: number | undefined;
 }
 
 export interface RequestedOutput {

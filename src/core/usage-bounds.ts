@@ -3,11 +3,14 @@
 import type { ToolUse, Usage } from './chat.ts';
 import { minBigInt, moneyOf } from './money.ts';
 import type { AnswerFacts } from './operation.ts';
+import type { AskedContainers, ShownUse } from './output.ts';
 
 /** Maximum token count of one record: a hundred times the longest known context. */
 export const MAX_RECORD_TOKENS = 1_000_000_000;
 /** Maximum cost of one record in 1e-12 USD: 5,000 USD, which a number represents exactly. */
 export const MAX_RECORD_COST = moneyOf('5000');
+/** Maximum number of containers of an answer that are told apart: above that of any real one. */
+const MAX_CONTAINERS = 64;
 /** Maximum length of the id, the model and the finish reason of a response: above that of any real one. */
 const MAX_FACT_CHARACTERS = 512;
 
@@ -48,16 +51,22 @@ export function joinUsage<Counts extends Partial<Usage>>(before: Counts | undefi
   return joined;
 }
 
-/** The sum of the uses of tools. */
-export function addToolUse(one: ToolUse, other: ToolUse): ToolUse {
-  const sumOf = (name: keyof ToolUse): number => (one[name] ?? 0) + (other[name] ?? 0);
+/** The sum of the uses of tools. One container serves all calls that name it, and those that name none. */
+export function addToolUse(one: ShownUse, other: ShownUse): ShownUse {
+  const containerIds = joinIds(one.containerIds, other.containerIds);
   return {
-    searches: sumOf('searches'),
-    imageToolOutput: sumOf('imageToolOutput'),
-    fileSearches: sumOf('fileSearches'),
-    // One container serves all calls of an answer.
-    containers: Math.max(one.containers ?? 0, other.containers ?? 0),
+    searches: (one.searches ?? 0) + (other.searches ?? 0),
+    imageToolOutput: (one.imageToolOutput ?? 0) + (other.imageToolOutput ?? 0),
+    fileSearches: (one.fileSearches ?? 0) + (other.fileSearches ?? 0),
+    containers: Math.max(one.containers ?? 0, other.containers ?? 0, containerIds.length),
+    containerIds,
   };
+}
+
+function joinIds(known: readonly string[] = [], more: readonly string[] = []): readonly string[] {
+  if (known.length >= MAX_CONTAINERS) return known;
+  const found = more.filter((id) => !known.includes(id));
+  return found.length === 0 ? known : [...known, ...found];
 }
 
 /** Whether a response has output, or use of tools, which is charged beside it. */
@@ -85,13 +94,23 @@ export function withToolUse<Counts extends Partial<Usage>>(counts: Counts, use: 
   return { ...counts, ...more, rounds: [...counts.rounds, rest] };
 }
 
-/** Counts with the size of each container, as the body and the options for the provider ask for it: its gigabytes, 0 where it is free. */
-export function withContainerSize<Counts extends Partial<Usage>>(counts: Counts, own = 1, optional = 1): Counts {
+/** Counts with containers as gigabytes, as the body and the options for the provider ask for them. Which one ran is not known. */
+export function withContainerSize<Counts extends Partial<Usage>>(
+  counts: Counts,
+  own: AskedContainers = {},
+  optional: AskedContainers = {},
+): Counts {
   const { containers, rounds } = counts;
-  const size = own * optional === 0 ? 0 : Math.max(own, optional);
+  const { containerSize: one = 1, containerSum: ownSum = 0 } = own;
+  const { containerSize: other = 1, containerSum: optionalSum = 0 } = optional;
+  const size = one * other === 0 ? 0 : Math.max(one, other);
   if (!containers || size === 1) return counts;
-  const sized = { ...counts, containers: containers * size };
-  return rounds ? { ...sized, rounds: rounds.map((round) => withContainerSize(round, size)) } : sized;
+  if (!rounds) {
+    const most = Math.max(ownSum, optionalSum, size + containers - 1);
+    return { ...counts, containers: Math.min(containers * size, most) };
+  }
+  const sized = rounds.map((round) => withContainerSize(round, own, optional));
+  return { ...counts, containers: sized.reduce((sum, round) => sum + (round.containers ?? 0), 0), rounds: sized };
 }
 
 /** Clamps counts to integers within the bounds; invalid counts are removed. */

@@ -4,6 +4,7 @@ import { type ChargeNote, encodePriceLines, type PriceLine, priceLinesOf, sumOfL
 import { hasTierPrices, pricesInTier } from '../catalog/service-tiers.ts';
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel, Prices } from '../core/model.ts';
+import type { AskedContainers } from '../core/output.ts';
 import { isPriced } from '../core/prices.ts';
 import { isOtherTier, isRegional, joinTiers, tierWithRegion, withoutRegion } from '../core/tier-names.ts';
 import { boundCost, boundUsage, hasOutputOrToolUse, reportedCostOf, withContainerSize } from '../core/usage-bounds.ts';
@@ -11,9 +12,8 @@ import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
 /** What a body, or the options for a provider, ask for: a service tier, and the size of containers. */
-export interface AskedPrices {
+export interface AskedPrices extends AskedContainers {
   tier?: string | undefined;
-  containerSize?: number | undefined;
 }
 
 /** Endpoint that serves a request, with what the options for its provider ask for. */
@@ -174,9 +174,9 @@ class RequestMeter implements UsageMeter {
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return { cost: billed, basis: 'provider' };
     if (!abandoned && this.#options.hasOutput && !isCharged(bounded, finish)) return NOTHING;
-    const { protocolIn, containerSize } = this.#options.request;
-    const own = served.protocol === protocolIn ? containerSize : undefined;
-    const sized = withContainerSize(bounded, own, served.containerSize);
+    const { request } = this.#options;
+    const own = served.protocol === request.protocolIn ? request : undefined;
+    const sized = withContainerSize(bounded, own, served);
     return priceOf(this.#pricesOf(served, bounded), withEstimatedInput(sized, this.#options.estimate));
   }
 

@@ -7,7 +7,8 @@ import { costOf, costOfLine, decodePriceLines, encodePriceLines, priceLinesOf } 
 import type { Usage } from '../../src/core/chat.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import { decimalOf } from '../../src/core/money.ts';
-import { boundCost, withContainerSize, withToolUse } from '../../src/core/usage-bounds.ts';
+import type { AskedContainers } from '../../src/core/output.ts';
+import { addToolUse, boundCost, withContainerSize, withToolUse } from '../../src/core/usage-bounds.ts';
 
 const MODEL: Pick<CatalogModel, 'pricing' | 'priceTiers'> = {
   pricing: {
@@ -188,7 +189,34 @@ test('tools that an answer has shown are counted where they are more than was re
   const more = withToolUse(counted, { fileSearches: 2, containers: 2 });
   assert.deepEqual([more.fileSearches, more.containers], [2, 2]);
   assert.deepEqual(more.rounds?.at(-1), { input: 0, output: 0, fileSearches: 2, containers: 1 });
-  const large = withContainerSize(counted, 4);
+  const large = withContainerSize(counted, { containerSize: 4 });
   assert.deepEqual([large.containers, large.rounds?.[0]?.containers, large.rounds?.[1]], [4, 4, rounds[1]]);
-  assert.equal(withContainerSize(counted, 4, 0).containers, 0);
+  assert.equal(withContainerSize(counted, { containerSize: 4 }, { containerSize: 0 }).containers, 0);
+});
+
+test('containers of several sizes cost at most what the request asks for, and each a gigabyte at least', () => {
+  const sizeOf = (containers: number, ...asked: AskedContainers[]) =>
+    withContainerSize({ input: 1, output: 1, containers }, ...asked).containers;
+  const asked = { containerSize: 64, containerSum: 66 };
+  assert.deepEqual(
+    [1, 2, 3, 4].map((count) => sizeOf(count, asked)),
+    [64, 66, 66, 67],
+  );
+  assert.equal(sizeOf(2, {}, asked), 66);
+  assert.equal(sizeOf(2, { containerSize: 64, containerSum: 128 }), 128);
+  assert.equal(sizeOf(2, { containerSize: 0 }, asked), 0);
+});
+
+test('containers that an answer has shown are told apart by their ids, up to 64', () => {
+  const usesOf = (ids: string[]) => ids.map((id) => ({ containers: 1, ...(id && { containerIds: [id] }) }));
+  const countOf = (ids: string[]) => usesOf(ids).reduce(addToolUse, {}).containers;
+  assert.deepEqual(
+    [
+      ['a', 'b', 'a'],
+      ['a', '', 'b'],
+      ['', ''],
+    ].map(countOf),
+    [2, 2, 1],
+  );
+  assert.equal(countOf(Array.from({ length: 100 }, (_, index) => `c${index}`)), 64);
 });

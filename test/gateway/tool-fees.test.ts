@@ -215,7 +215,7 @@ for (const stream of [false, true])
       assertFee(record, OPENAI_TOKENS, fee);
     });
 
-for (const [what, input, tools, fee] of CHARGED.filter(([, input]) => input !== 'containers'))
+for (const [what, input, tools, fee] of CHARGED)
   test(`${what} in a stream that breaks off cost ${fee} USD`, async () => {
     const record = await recordFor(await respond(`${input} breaks`, tools, { stream: true }));
     assert.equal(record.status, 'partial');

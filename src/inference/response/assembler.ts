@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { createFolder } from '../../core/fold.ts';
 import { REQUEST_LIMITS, scan, TEXT_VALUES } from '../../core/json/scan.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
+import type { ShownUse } from '../../core/output.ts';
 import { createCallIds } from '../../core/results.ts';
 import { addToolUse, boundFacts, COUNT_FIELDS, withToolUse } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
@@ -62,7 +63,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   /** Use of tools that the answer has shown so far. */
   function toolUse(): ToolUse {
     const { tools } = upstream.operations.complete;
-    return whole.parts(0).reduce<ToolUse>((sum, part) => {
+    return whole.parts(0).reduce<ShownUse>((sum, part) => {
       const use = part.type === 'native' ? tools?.usedIn(part.value) : part.type === 'media' ? part.toolUse : undefined;
       return use ? addToolUse(sum, use) : sum;
     }, {});

@@ -1,9 +1,10 @@
 /** Relayed stream: frames of an upstream that speaks the client's protocol, passed on unchanged but for the model name. */
 
-import type { ToolUse, Usage } from '../../core/chat.ts';
+import type { Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts';
+import type { ShownUse } from '../../core/output.ts';
 import { ownCopy } from '../../core/own-bytes.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
@@ -91,7 +92,7 @@ class StreamRelay implements StreamConverter {
   #reported = 0;
   #usage: Partial<Usage> | undefined;
   /** Of tools that are done. */
-  #toolUse: ToolUse = {};
+  #toolUse: ShownUse = {};
   #complete = false;
   #facts: AnswerFacts = {};
   /** Body of the current frame, if it has a usage with a place for the cost. */

@@ -20,9 +20,14 @@ export function askedByOptions({ options, dialect }: Pick<Endpoint, 'options' | 
 
 const NOTHING: AskedPrices = {};
 
-function askedBy(complete: Pick<CompleteOperation, 'tierOf' | 'containerSizeOf'>, body: Json): AskedPrices {
-  return { tier: complete.tierOf?.(body), containerSize: complete.containerSizeOf?.(body) };
+function askedBy(complete: AskedOperation, body: Json): AskedPrices {
+  const containerSize = complete.containerSizeOf?.(body);
+  // The sum bounds only what is larger than the default.
+  const containerSum = (containerSize ?? 0) > 1 ? complete.providerTools?.(body).containers : undefined;
+  return { tier: complete.tierOf?.(body), containerSize, containerSum };
 }
+
+type AskedOperation = Pick<CompleteOperation, 'tierOf' | 'containerSizeOf' | 'providerTools'>;
 
 /** Tier that the body and the options for the provider ask for together. */
 export function askedTier(call: InferenceCall, endpoint: Endpoint): string | undefined {

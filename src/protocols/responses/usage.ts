@@ -1,10 +1,12 @@
 /** Token usage of the Responses protocol, whole and in the last event of a stream. */
 
-import type { ToolUse, Usage } from '../../core/chat.ts';
+import type { Usage } from '../../core/chat.ts';
 import { isObject, type Json, type Member } from '../../core/json/json.ts';
 import { count, record } from '../../core/json/shape.ts';
 import type { CostOf } from '../../core/operation.ts';
+import type { ShownUse } from '../../core/output.ts';
 import { lookUp } from '../../core/plain-objects.ts';
+import { addToolUse } from '../../core/usage-bounds.ts';
 import { reportedCost } from '../reported-cost.ts';
 import { responseIn } from './facts.ts';
 
@@ -24,7 +26,7 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
   const { input_tokens: input, output_tokens: output = 0 } = usage;
   const inside = usage.input_tokens_details ?? {};
   const outside = usage.output_tokens_details ?? {};
-  const images = toolShape(response.tool_usage)?.image_gen;
+  const used = toolUseOf(response);
   return defined({
     input,
     output,
@@ -33,11 +35,11 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
     audioInput: inside.audio_tokens,
     reasoning: outside.reasoning_tokens,
     audioOutput: outside.audio_tokens,
-    imageToolInput: images?.input_tokens || undefined,
-    imageToolOutput: images?.output_tokens || imagesIn(response),
-    searches: searchesIn(response),
-    fileSearches: itemsOf(response).filter(isFileSearch).length || undefined,
-    containers: new Set(itemsOf(response).flatMap(containerOf)).size || undefined,
+    imageToolInput: used.imageToolInput || undefined,
+    imageToolOutput: used.imageToolOutput || undefined,
+    searches: used.searches || undefined,
+    fileSearches: used.fileSearches || undefined,
+    containers: used.containers || undefined,
     reportedCost: isObject(reported) ? reportedCost(reported) : undefined,
     tier: typeof response.service_tier === 'string' ? response.service_tier : undefined,
   });
@@ -50,14 +52,25 @@ const toolShape = record({
 });
 
 /**
- * Searches of the web, which are charged one by one; opened pages are not. The ones that the provider says it charges come first. A
- * count of zero beside searches that are done is none: the member is there with zeros where nothing was counted.
+ * Use of tools in a response. Searches of the web are charged one by one; opened pages are not. The ones that the provider says it charges
+ * come first. A count of zero beside tools that are used is none: the member is there with zeros where nothing was counted.
  */
-function searchesIn(response: Json): number | undefined {
-  const billed: number | undefined = toolShape(response.tool_usage)?.web_search?.num_requests;
-  if (billed) return billed;
-  const searches = itemsOf(response).filter(billed === 0 ? isDoneSearch : isSearch);
-  return searches.length > 0 ? searches.length : undefined;
+function toolUseOf({ output, tool_usage }: Json): ShownUse & Pick<Usage, 'imageToolInput'> {
+  const { web_search: web, image_gen: images } = toolShape(tool_usage) ?? {};
+  const billed: number | undefined = web?.num_requests;
+  let shown: ShownUse = {};
+  let searches = 0;
+  for (const item of Array.isArray(output) ? output : []) {
+    if (isSearch(item)) searches++;
+    const use = usedBy(item);
+    if (use) shown = addToolUse(shown, use);
+  }
+  return {
+    ...shown,
+    searches: billed || (billed === 0 ? shown.searches : searches),
+    imageToolInput: images?.input_tokens,
+    imageToolOutput: images?.output_tokens || shown.imageToolOutput,
+  };
 }
 
 function isSearch(item: Json): boolean {
@@ -72,25 +85,19 @@ function isDoneSearch(item: Json): boolean {
 const IMAGE_TOKENS: Record<string, number> = { low: 408, medium: 1584 };
 const MOST_IMAGE_TOKENS = 6240;
 
-/** Tokens of the images that an answer shows; counts of zero beside them are none. */
-function imagesIn(response: Json): number | undefined {
-  return itemsOf(response).reduce<number>((sum, item) => sum + (toolUseIn(item)?.imageToolOutput ?? 0), 0) || undefined;
-}
-
-function itemsOf({ output }: Json): Json[] {
-  return Array.isArray(output) ? output : [];
-}
-
-function isFileSearch(item: Json): boolean {
-  return item?.type === 'file_search_call';
-}
-
-/** The container of the provider in which a call runs; a shell of the client has none. */
-function containerOf(item: Json): string[] {
-  if (item?.type === 'code_interpreter_call') return [String(item.container_id)];
+/** The container of the provider in which a call runs, empty where its id is not known; undefined for a shell of the client. */
+function containerOf(item: Json): string | undefined {
+  if (item?.type === 'code_interpreter_call') return idOf(item.container_id);
   const id = item?.type === 'shell_call' && item.environment?.container_id;
-  return id ? [String(id)] : [];
+  return id ? idOf(id) : undefined;
 }
+
+/** Longer ones are none, as they are kept until a stream ends. */
+function idOf(id: Json): string {
+  return typeof id === 'string' && id.length <= MAX_ID_CHARACTERS ? id : '';
+}
+
+const MAX_ID_CHARACTERS = 128;
 
 /** Types of items whose tools are counted call by call. */
 export const COUNTED_CALLS: readonly string[] = [
@@ -101,15 +108,21 @@ export const COUNTED_CALLS: readonly string[] = [
 ];
 
 /** Use of a tool that an item has, or the one that an event ends; a container is used from the beginning of a call on. */
-export function toolUseIn(body: Json): ToolUse | undefined {
-  if (body?.type === 'response.output_item.added')
-    return containerOf(body.item).length > 0 ? { containers: 1 } : undefined;
-  const item = body?.type === 'response.output_item.done' ? body.item : body;
+export function toolUseIn(body: Json): ShownUse | undefined {
+  if (body?.type === 'response.output_item.added') return containerUse(body.item);
+  return usedBy(body?.type === 'response.output_item.done' ? body.item : body);
+}
+
+function usedBy(item: Json): ShownUse | undefined {
   if (isDoneSearch(item)) return { searches: 1 };
-  if (isFileSearch(item) && item.status === 'completed') return { fileSearches: 1 };
-  if (containerOf(item).length > 0) return { containers: 1 };
-  if (item?.type !== 'image_generation_call' || !item.result) return undefined;
+  if (item?.type === 'file_search_call') return item.status === 'completed' ? { fileSearches: 1 } : undefined;
+  if (item?.type !== 'image_generation_call' || !item.result) return containerUse(item);
   return { imageToolOutput: lookUp(IMAGE_TOKENS, item.quality) ?? MOST_IMAGE_TOKENS };
+}
+
+function containerUse(item: Json): ShownUse | undefined {
+  const id = containerOf(item);
+  return id === undefined ? undefined : { containers: 1, ...(id && { containerIds: [id] }) };
 }
 
 /** The usage of an answer; its details are always there, 0 where they are not known. */
