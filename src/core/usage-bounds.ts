@@ -40,7 +40,7 @@ const COUNT_NAMES: ReadonlySet<string> = new Set(ALL_COUNTS);
 
 /**
  * Counts of a stream so far, completed by later ones. The input is that of the whole request, so that a later zero, or one without
- * the cached part of an earlier one, is no count.
+ * the cached part of an earlier one, is no count. Of searches the most count, as a report may have a part of them.
  */
 export function joinUsage<Counts extends Partial<Usage>>(before: Counts | undefined, later: Counts): Counts {
   const joined: Counts = { ...before, ...later };
@@ -48,6 +48,7 @@ export function joinUsage<Counts extends Partial<Usage>>(before: Counts | undefi
   if (before?.input !== undefined && input < Math.max(1, cached + cacheWrite)) {
     joined.input = Math.max(before.input, input);
   }
+  if (before?.searches) joined.searches = Math.max(before.searches, joined.searches ?? 0);
   return joined;
 }
 
@@ -70,10 +71,18 @@ function joinIds(known: readonly string[] = [], more: readonly string[] = []): r
 }
 
 /** Whether a response has output, or use of tools, which is charged beside it. */
-export function hasOutputOrToolUse({ output = 0, ...counts }: Partial<Usage>): boolean {
-  const { searches = 0, imageToolOutput = 0, fileSearches = 0, containers = 0 } = counts;
-  return output > 0 || searches > 0 || imageToolOutput > 0 || fileSearches > 0 || containers > 0;
+export function hasOutputOrToolUse(counts: Partial<Usage>): boolean {
+  return CHARGED.some((name) => (counts[name] ?? 0) > 0);
 }
+
+const CHARGED = [
+  'output',
+  'searches',
+  'imageToolOutput',
+  'fileSearches',
+  'containers',
+  'mapRequests',
+] as const satisfies (keyof Usage)[];
 
 /** Tools whose use an answer shows call by call. */
 const SHOWN = ['searches', 'fileSearches', 'containers'] as const satisfies (keyof ToolUse)[];

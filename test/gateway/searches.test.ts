@@ -37,7 +37,7 @@ before(async () => {
   gateway = await startTestGateway(
     `providers:\n  gemini: { type: google, api_key: k, base_url: "${upstream.url}", ${models} }\n`,
     {
-      keys: ['one', 'two', 'three', 'four', 'five', 'six', 'seven'].map(
+      keys: ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'].map(
         (name) => `{ name: ${name}, key: ${keyOf(name)} }`,
       ),
     },
@@ -91,14 +91,22 @@ test('a stream with the searches in every chunk', async () => {
   assert.equal(await costOf(keyOf('five'), STREAM, ASKED), '0.03');
 });
 
-for (const [what, key, path, more] of [
-  ['relayed', 'six', STREAM, {}],
-  ['translated', 'seven', '/v1/chat/completions', { model: 'gemini/m', stream: true, web_search_options: {} }],
+for (const [what, key, other, path, more] of [
+  ['relayed', 'six', 'eight', STREAM, {}],
+  ['translated', 'seven', 'nine', '/v1/chat/completions', { model: 'gemini/m', stream: true, web_search_options: {} }],
 ] as const) {
+  const body = path === STREAM ? ASKED : { messages: [{ role: 'user', content: 'Hi' }], ...more };
+
   test(`a stream with searches for images, ${what}`, async () => {
     const images = { groundingMetadata: { imageSearchQueries: ['cats', 'dogs'] } };
     chunks = [answer(images), { ...answer({ finishReason: 'STOP' }), usageMetadata: USAGE }];
-    const body = path === STREAM ? ASKED : { messages: [{ role: 'user', content: 'Hi' }], ...more };
     assert.equal(await costOf(keyOf(key), path, body), '0.02');
+  });
+
+  test(`a stream with fewer searches in a later chunk, ${what}`, async () => {
+    const [pages, images] = [{ webSearchQueries: ['cats', 'dogs', 'cows'] }, { imageSearchQueries: ['cats'] }];
+    chunks = [answer({ groundingMetadata: pages }), answer({ groundingMetadata: images, finishReason: 'STOP' })];
+    chunks.push({ ...answer({}), usageMetadata: USAGE });
+    assert.equal(await costOf(keyOf(other), path, body), '0.03');
   });
 }

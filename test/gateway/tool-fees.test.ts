@@ -106,26 +106,35 @@ function messageFrames(): Json[] {
   ];
 }
 
-const PLACES = {
-  ...{ responseId: 'r_1', modelVersion: 'm' },
-  candidates: [
-    {
-      ...{ index: 0, finishReason: 'STOP', content: { role: 'model', parts: [{ text: 'A cafe.' }] } },
-      groundingMetadata: {
-        groundingChunks: [{ maps: { uri: 'https://maps.example', title: 'Cafe', placeId: 'places/1' } }],
-      },
-    },
-  ],
-  usageMetadata: { promptTokenCount: 40, candidatesTokenCount: 10, totalTokenCount: 50 },
+const CAFE = { maps: { uri: 'https://maps.example', title: 'Cafe', placeId: 'places/1' } };
+const PAGE = { web: { uri: 'https://page.example', title: 'Page' } };
+/** What an answer is grounded on: Google Maps has queries without a search, too. */
+const GROUNDS: Record<string, Json> = {
+  cafe: { groundingChunks: [CAFE], webSearchQueries: ['cafes near me'], googleMapsWidgetContextToken: 'w' },
+  entry: {
+    ...{ groundingChunks: [CAFE], webSearchQueries: ['cafes near me'] },
+    searchEntryPoint: { renderedContent: '<a>' },
+  },
+  page: { groundingChunks: [CAFE, PAGE], webSearchQueries: ['cafes near me'] },
 };
+
+function placesFor(word: string): Json {
+  const content = { role: 'model', parts: [{ text: 'A cafe.' }] };
+  return {
+    ...{ responseId: 'r_1', modelVersion: 'm' },
+    candidates: [{ index: 0, finishReason: 'STOP', content, groundingMetadata: GROUNDS[word] }],
+    usageMetadata: { promptTokenCount: 40, candidatesTokenCount: 10, totalTokenCount: 50 },
+  };
+}
 
 before(async () => {
   upstream = await startUpstream(async ({ path, bytes, body }, answer) => {
     const asks = (word: string) => bytes.includes(word);
     if (asks('waits')) await permits.take();
+    const places = placesFor(Object.keys(GROUNDS).find(asks) ?? '');
     const isStream = body.stream === true || path.includes('stream');
     if (!isStream) {
-      if (path.includes('generateContent')) return answerJson(answer, PLACES);
+      if (path.includes('generateContent')) return answerJson(answer, places);
       if (path.endsWith('/messages'))
         return answerJson(answer, {
           ...MESSAGE,
@@ -137,7 +146,7 @@ before(async () => {
       return answerJson(answer, responseWith(OUTPUTS[Object.keys(OUTPUTS).find(asks) ?? ''] ?? [text]));
     }
     answer.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (path.includes('stream')) return void answer.end(`data: ${JSON.stringify(PLACES)}\n\n`);
+    if (path.includes('stream')) return void answer.end(`data: ${JSON.stringify(places)}\n\n`);
     const output = OUTPUTS[Object.keys(OUTPUTS).find(asks) ?? ''] ?? [text];
     const frames = path.endsWith('/messages') ? messageFrames() : responseFrames(output);
     if (!asks('breaks')) {
@@ -260,22 +269,30 @@ for (const stream of [false, true])
       assert.ok(cut.total_cost >= fee && cut.total_cost < fee + 0.001, `${cut.total_cost}`);
     });
 
-for (const [model, fee] of [
-  ['gemini-2.5-flash', 0.025],
-  ['gemini-3-flash-preview', 0.014],
+for (const [model, place, search] of [
+  ['gemini-2.5-flash', 0.025, 0.035],
+  ['gemini-3-flash-preview', 0.014, 0.014],
 ] as const)
-  for (const method of ['generateContent', 'streamGenerateContent?alt=sse'])
-    test(`an answer of ${model} with places of a map costs ${fee} USD (${method})`, async () => {
-      const body = { contents: [{ parts: [{ text: 'A cafe?' }] }], tools: [{ googleMaps: {} }] };
-      const answer = await post(
-        `${gateway.url}/gemini/v1beta/models/google/${model}:${method}`,
-        body,
-        HEADERS.generate,
-      );
-      const record = await recordFor(answer);
-      assert.equal(record.status, 'completed');
-      assert.ok(record.total_cost > fee && record.total_cost < fee + 0.0005, `${record.total_cost}`);
-    });
+  for (const [word, what, fee] of [
+    ['cafe', 'places of a map', place],
+    ['entry', 'places and a search', place + search],
+    ['page', 'places and a page', place + search],
+  ] as const)
+    for (const stream of [false, true])
+      test(`an answer of ${model} with ${what} costs their fees${stream ? ' in a stream' : ''}`, async () => {
+        const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+        const contents = [{ parts: [{ text: word }] }];
+        const url = `${gateway.url}/gemini/v1beta/models/google/${model}:${method}`;
+        const relayed = await post(url, { contents, tools: [{ googleMaps: {} }] }, HEADERS.generate);
+        const asked = { model: `google/${model}`, input: word, stream, tools: [{ type: 'web_search' }] };
+        const translated = await post(`${gateway.url}/v1/responses`, asked, HEADERS.chat);
+        assert.equal((await translated.clone().text()).includes('web_search_call'), fee > place);
+        for (const answer of [relayed, translated]) {
+          const record = await recordFor(answer);
+          assert.equal(record.status, 'completed');
+          assert.ok(record.total_cost > fee && record.total_cost < fee + 0.0005, `${record.total_cost}`);
+        }
+      });
 
 test('the fees are lines of the charge', async () => {
   const answer = await respond('files', [FILES]);

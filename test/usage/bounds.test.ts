@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { boundUsage, MAX_RECORD_COST, MAX_RECORD_TOKENS, reportedCostOf } from '../../src/core/usage-bounds.ts';
+import {
+  boundUsage,
+  hasOutputOrToolUse,
+  MAX_RECORD_COST,
+  MAX_RECORD_TOKENS,
+  reportedCostOf,
+} from '../../src/core/usage-bounds.ts';
 import { createRecorder, type Recorder } from '../../src/usage/recorder.ts';
 import { recoverInterrupted } from '../../src/usage/recovery.ts';
 import { forEachStore, type TestStore } from '../store/stores.ts';
@@ -45,6 +51,15 @@ test('counts and costs of an upstream are kept within bounds', () => {
   assert.equal(reportedCostOf({ reportedCost: 5000 }), MAX_RECORD_COST);
   assert.equal(reportedCostOf({ reportedCost: 5000.01 }), undefined);
   assert.equal(reportedCostOf({ reportedCost: 1e-7 }), 100_000n);
+});
+
+test('each count that is charged beside the input makes an answer one that is charged', () => {
+  for (const name of ['output', 'searches', 'imageToolOutput', 'fileSearches', 'containers', 'mapRequests'])
+    assert.deepEqual(
+      [hasOutputOrToolUse({ [name]: 1 }), hasOutputOrToolUse({ input: 1, [name]: 0 })],
+      [true, false],
+      name,
+    );
 });
 
 forEachStore((name, open) => {

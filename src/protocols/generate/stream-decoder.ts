@@ -16,7 +16,7 @@ import { decodeBlock, decodeFinish } from './finish.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { createPartialCall, type PartialCall } from './partial-call.ts';
 import { responseShape } from './response-shape.ts';
-import { decodeUsage, hasPlaces, queriesIn } from './usage.ts';
+import { decodeUsage, isSearched, usageOf } from './usage.ts';
 
 const NATIVE = [
   'executableCode',
@@ -98,9 +98,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   let started = false;
   let failed = false;
   let blocked: Json;
-  let usage: Usage | undefined;
-  let searches = 0;
-  let showsPlaces = false;
+  let usage: Partial<Usage> | undefined;
   let calls = 0;
 
   function fail(error: GatewayError): ChatEvent[] {
@@ -114,14 +112,14 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     started = true;
     responseId = chunk.responseId ?? '';
     const created = Math.floor(Date.parse(chunk.createTime) / 1000);
-    usage = decodeUsage(chunk.usageMetadata);
+    const counted = decodeUsage(chunk.usageMetadata);
     return [
       {
         type: 'message-start',
         id: responseId,
         model: chunk.modelVersion ?? target.model,
         ...(Number.isFinite(created) && { created }),
-        ...(usage && { usage }),
+        ...(counted && { usage: counted }),
       },
     ];
   }
@@ -133,7 +131,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const chunk = responseShape(given);
     if (!chunk) return fail(new GatewayError('upstream_error', 'The upstream sent an event of another kind.'));
     const events = start(chunk);
-    const seen = decodeUsage(chunk.usageMetadata);
+    const seen = usageOf(chunk);
     if (seen) usage = joinUsage(usage, seen);
     const candidates: Json[] = chunk.candidates ?? [];
     if (chunk.promptFeedback && (candidates.length === 0 || chunk.promptFeedback.blockReason)) {
@@ -162,10 +160,8 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const { groundingMetadata, logprobsResult } = candidate;
     if (groundingMetadata?.groundingChunks) state.last.groundingMetadata = groundingMetadata;
     state.texts.beginChunk(candidate);
-    const queries: string[] = groundingMetadata?.webSearchQueries ?? [];
+    const queries: string[] = (isSearched(groundingMetadata) && groundingMetadata?.webSearchQueries) || [];
     if (queries.length > state.queries.length) state.queries = queries;
-    searches = Math.max(searches, queriesIn(groundingMetadata));
-    showsPlaces ||= hasPlaces(groundingMetadata);
     const parts: Json[] = candidate.content?.parts ?? [];
     const made = parts.flatMap((part) => decodePart(part, state, index));
     const events = candidate.finishReason === undefined ? made : state.texts.cite(made, state.last);
@@ -292,7 +288,8 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function countsSoFar(): Usage | undefined {
-    return usage && { ...usage, ...(searches > 0 && { searches }), ...(showsPlaces && { mapRequests: 1 }) };
+    const { input, output } = usage ?? {};
+    return input === undefined || output === undefined ? undefined : { ...usage, input, output };
   }
 
   return { decode, fail, end, usage: countsSoFar };

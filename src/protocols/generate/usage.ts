@@ -50,34 +50,34 @@ export function decodeUsage(given: Json): Usage | undefined {
   return usage;
 }
 
-/** Usage in a body or chunk, with the searches that the model made: this wire has them beside the answer. */
+/** Usage in a body or chunk, with the tools of Google that the model used: this wire has them beside the answer. */
 export function usageOf(body: Json): Partial<Usage> | undefined {
   const usage = decodeUsage(body?.usageMetadata);
-  const searches = searchesIn(body?.candidates);
-  const found = searches > 0 ? { ...usage, searches } : usage;
-  return showsPlaces(body?.candidates) ? { ...found, mapRequests: 1 } : found;
-}
-
-/** Whether an answer has places of Google Maps among its sources. */
-function showsPlaces(candidates: Json): boolean {
-  return Array.isArray(candidates) && candidates.some((candidate) => hasPlaces(candidate?.groundingMetadata));
-}
-
-export function hasPlaces(metadata: Json): boolean {
-  const chunks = metadata?.groundingChunks;
-  return Array.isArray(chunks) && chunks.some((chunk) => chunk?.maps);
-}
-
-/** The most searches of a candidate: candidates share them. */
-function searchesIn(candidates: Json): number {
   let searches = 0;
-  for (const candidate of Array.isArray(candidates) ? candidates : [])
-    searches = Math.max(searches, queriesIn(candidate?.groundingMetadata));
-  return searches;
+  let mapRequests = 0;
+  for (const candidate of Array.isArray(body?.candidates) ? body.candidates : []) {
+    const grounding = candidate?.groundingMetadata;
+    if (hasSource(grounding, 'maps')) mapRequests = 1;
+    // Candidates share their searches.
+    if (isSearched(grounding)) searches = Math.max(searches, queriesIn(grounding));
+  }
+  if (searches + mapRequests === 0) return usage;
+  return { ...usage, ...(searches > 0 && { searches }), ...(mapRequests > 0 && { mapRequests }) };
+}
+
+/** Whether queries are those of a search: places of Google Maps alone come with queries, too, which are none. */
+export function isSearched(grounding: Json): boolean {
+  if (!hasSource(grounding, 'maps') || grounding.searchEntryPoint) return true;
+  return hasSource(grounding, 'web') || hasSource(grounding, 'image');
+}
+
+function hasSource(grounding: Json, kind: string): boolean {
+  const chunks = grounding?.groundingChunks;
+  return Array.isArray(chunks) && chunks.some((chunk) => chunk?.[kind]);
 }
 
 /** Queries for pages and for images, each of which is a search. */
-export function queriesIn(grounding: Json): number {
+function queriesIn(grounding: Json): number {
   const lists = [grounding?.webSearchQueries, grounding?.imageSearchQueries];
   return lists.reduce((sum, queries) => sum + (Array.isArray(queries) ? queries.length : 0), 0);
 }
