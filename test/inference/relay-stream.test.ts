@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { EncoderOptions } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import type { Output } from '../../src/inference/response/converter.ts';
 import { createRelay } from '../../src/inference/response/relay-stream.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
+import { generate } from '../../src/protocols/generate/index.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
 import { responses } from '../../src/protocols/responses/index.ts';
 
@@ -29,6 +31,22 @@ const stop = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 test('a chat stream may end with its finish reason, or with its usage after it', () => {
   assert.equal(relayed(chat, [text, finish]), text + finish);
   assert.equal(relayed(chat, [text, finish, usage]), text + finish + usage);
+});
+
+test('a frame that only mentions a tool is not parsed, one that tells of its use is', () => {
+  const delta = (text: string) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
+  const run = { type: 'server_tool_use', id: 's', name: 'bash_code_execution', input: {} };
+  const places = { groundingMetadata: { groundingChunks: [{ maps: {} }] } };
+  const called = (args: Json) => ({ candidates: [{ content: { parts: [{ functionCall: { name: 'a', args } }] } }] });
+  for (const [protocol, opening, plain, telling] of [
+    [messages, delta('Hi'), delta('code_execution'), { type: 'content_block_start', index: 1, content_block: run }],
+    [generate, called({}), called({ maps: 1, webSearchQueries: [] }), { candidates: [places] }],
+  ] as const) {
+    const parsed: Json[] = [];
+    const pipe = createRelay(protocol, options, { learn: (body) => parsed.push(body) });
+    for (const body of [opening, plain, telling]) pipe.push(Buffer.from(`data: ${JSON.stringify(body)}\n\n`), []);
+    assert.deepEqual(parsed.slice(1), [telling]);
+  }
 });
 
 test('a last [DONE] without its blank line gets one', () => {

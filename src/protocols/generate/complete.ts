@@ -66,7 +66,7 @@ export const complete: CompleteOperation = {
     calls: ['name', 'args', 'jsonPath', 'stringValue'],
     several: true,
   },
-  usageMarks: ['"usageMetadata"', '"webSearchQueries"', '"imageSearchQueries"', '"maps"'],
+  usageMarks: ['"usageMetadata"', '"groundingMetadata"'],
   usageOf,
   factsOf: ({ responseId, modelVersion, candidates, promptFeedback }) => ({
     id: textOf(responseId),

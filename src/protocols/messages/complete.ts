@@ -70,7 +70,7 @@ export const complete: CompleteOperation = {
   modelPaths: [['model'], ['message', 'model']],
   textPlaces: { after: ['"delta"', '"tool_use"'], text: ['text', 'thinking', 'partial_json'], calls: ['name'] },
   usageMarks: ['"usage"'],
-  tools: { marks: ['"web_search_tool_result"', 'code_execution"'], usedIn: toolUseIn },
+  tools: { marks: ['"web_search_tool_result"', '"server_tool_use"'], usedIn: toolUseIn },
   usageOf,
   factsOf: ({ id, model, message, stop_reason, delta }) => ({
     id: textOf(id ?? message?.id),
