@@ -66,20 +66,33 @@ export function refuseModelMembers(body: Json, path = ''): void {
     if (FOLDED.has(fold(name))) refuse(path + name);
     if (SERVER_TOOL_FIELDS.includes(name)) checkServerTools(value, path + name);
   }
-  // Tools that join later, in Responses and in messages.
-  for (const [index, item] of listIn(body.input).entries()) {
+  checkLaterTools(body, path);
+}
+
+/** Tools that join later, in Responses and in messages. */
+function checkLaterTools({ input, messages }: Json, path: string): void {
+  for (let index = 0; index < lengthOf(input); index++) {
+    const item = input[index];
     if (isObject(item) && item.tools) checkServerTools(item.tools, `${path}input[${index}].tools`);
   }
-  for (const [index, message] of listIn(body.messages).entries()) {
-    for (const block of listIn(message?.content)) {
-      for (const { tool } of [block, ...listIn(block?.tool_changes)].filter(isObject))
-        if (isObject(tool)) checkServerTools(tool.definition, `${path}messages[${index}].content.tool.definition`);
+  for (let index = 0; index < lengthOf(messages); index++) {
+    const content = messages[index]?.content;
+    for (let place = 0; place < lengthOf(content); place++) {
+      const block = content[place];
+      checkAddition(block, path, index);
+      const changes = block?.tool_changes;
+      for (let change = 0; change < lengthOf(changes); change++) checkAddition(changes[change], path, index);
     }
   }
 }
 
-function listIn(value: Json): Json[] {
-  return Array.isArray(value) ? value : [];
+function checkAddition(change: Json, path: string, index: number): void {
+  const tool = change?.tool;
+  if (isObject(tool)) checkServerTools(tool.definition, `${path}messages[${index}].content.tool.definition`);
+}
+
+function lengthOf(value: Json): number {
+  return Array.isArray(value) ? value.length : 0;
 }
 
 function checkServerTools(helpers: Json, path: string): void {

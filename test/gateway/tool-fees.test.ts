@@ -1,4 +1,4 @@
-/** Fees of tools that a provider runs: searches in files, containers and places of a map are charged and reserved beside the tokens. */
+/** Fees of tools that a provider runs: searches in files and containers are charged and reserved beside the tokens. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -106,35 +106,11 @@ function messageFrames(): Json[] {
   ];
 }
 
-const CAFE = { maps: { uri: 'https://maps.example', title: 'Cafe', placeId: 'places/1' } };
-const PAGE = { web: { uri: 'https://page.example', title: 'Page' } };
-/** What an answer is grounded on: Google Maps has queries without a search, too. */
-const GROUNDS: Record<string, Json> = {
-  cafe: { groundingChunks: [CAFE], webSearchQueries: ['cafes near me'], googleMapsWidgetContextToken: 'w' },
-  entry: {
-    ...{ groundingChunks: [CAFE], webSearchQueries: ['cafes near me'] },
-    searchEntryPoint: { renderedContent: '<a>' },
-  },
-  page: { groundingChunks: [CAFE, PAGE], webSearchQueries: ['cafes near me'] },
-};
-
-function placesFor(word: string): Json {
-  const content = { role: 'model', parts: [{ text: 'A cafe.' }] };
-  return {
-    ...{ responseId: 'r_1', modelVersion: 'm' },
-    candidates: [{ index: 0, finishReason: 'STOP', content, groundingMetadata: GROUNDS[word] }],
-    usageMetadata: { promptTokenCount: 40, candidatesTokenCount: 10, totalTokenCount: 50 },
-  };
-}
-
 before(async () => {
   upstream = await startUpstream(async ({ path, bytes, body }, answer) => {
     const asks = (word: string) => bytes.includes(word);
     if (asks('waits')) await permits.take();
-    const places = placesFor(Object.keys(GROUNDS).find(asks) ?? '');
-    const isStream = body.stream === true || path.includes('stream');
-    if (!isStream) {
-      if (path.includes('generateContent')) return answerJson(answer, places);
+    if (body.stream !== true) {
       if (path.endsWith('/messages'))
         return answerJson(answer, {
           ...MESSAGE,
@@ -146,7 +122,6 @@ before(async () => {
       return answerJson(answer, responseWith(OUTPUTS[Object.keys(OUTPUTS).find(asks) ?? ''] ?? [text]));
     }
     answer.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (path.includes('stream')) return void answer.end(`data: ${JSON.stringify(places)}\n\n`);
     const output = OUTPUTS[Object.keys(OUTPUTS).find(asks) ?? ''] ?? [text];
     const frames = path.endsWith('/messages') ? messageFrames() : responseFrames(output);
     if (!asks('breaks')) {
@@ -162,7 +137,6 @@ providers:
   openai: { base_url: "${upstream.url}/v1", api_key: k }
   anthropic: { base_url: "${upstream.url}", api_key: k }
   r: { type: open-responses, base_url: "${upstream.url}/v1", api_key: k, models: [{ id: m, pricing: { prompt: "0", completion: "0", container: "0.03" } }] }
-  google: { base_url: "${upstream.url}", api_key: k }
 `,
     { keys: [`{ name: capped, key: ${KEY}, budgets: { total: "1000" } }`] },
   );
@@ -268,31 +242,6 @@ for (const stream of [false, true])
       assert.equal(cut.status, 'partial');
       assert.ok(cut.total_cost >= fee && cut.total_cost < fee + 0.001, `${cut.total_cost}`);
     });
-
-for (const [model, place, search] of [
-  ['gemini-2.5-flash', 0.025, 0.035],
-  ['gemini-3-flash-preview', 0.014, 0.014],
-] as const)
-  for (const [word, what, fee] of [
-    ['cafe', 'places of a map', place],
-    ['entry', 'places and a search', place + search],
-    ['page', 'places and a page', place + search],
-  ] as const)
-    for (const stream of [false, true])
-      test(`an answer of ${model} with ${what} costs their fees${stream ? ' in a stream' : ''}`, async () => {
-        const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-        const contents = [{ parts: [{ text: word }] }];
-        const url = `${gateway.url}/gemini/v1beta/models/google/${model}:${method}`;
-        const relayed = await post(url, { contents, tools: [{ googleMaps: {} }] }, HEADERS.generate);
-        const asked = { model: `google/${model}`, input: word, stream, tools: [{ type: 'web_search' }] };
-        const translated = await post(`${gateway.url}/v1/responses`, asked, HEADERS.chat);
-        assert.equal((await translated.clone().text()).includes('web_search_call'), fee > place);
-        for (const answer of [relayed, translated]) {
-          const record = await recordFor(answer);
-          assert.equal(record.status, 'completed');
-          assert.ok(record.total_cost > fee && record.total_cost < fee + 0.0005, `${record.total_cost}`);
-        }
-      });
 
 test('the fees are lines of the charge', async () => {
   const answer = await respond('files', [FILES]);

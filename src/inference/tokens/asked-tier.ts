@@ -30,6 +30,7 @@ function askedBy(complete: AskedOperation, body: Json): AskedPrices {
 type AskedOperation = Pick<CompleteOperation, 'tierOf' | 'containerSizeOf' | 'providerTools'>;
 
 /** Tier that the body and the options for the provider ask for together. */
-export function askedTier(call: InferenceCall, endpoint: Endpoint): string | undefined {
-  return joinTiers(askedByBody(call).tier, askedByOptions(endpoint).tier);
+export function askedTier({ protocol, body }: InferenceCall, { options, dialect }: Endpoint): string | undefined {
+  const own = protocol.operations.complete.tierOf?.(body);
+  return joinTiers(own, options && upstreamProtocolOf(dialect.protocol).operations.complete.tierOf?.(options));
 }

@@ -31,16 +31,22 @@ function searchesOf(tools: readonly Json[]): number | undefined {
 }
 
 export function providerTools(body: Json): ProviderTools {
-  const { tools, container } = body;
-  const runsCode = Array.isArray(tools) && tools.some((tool) => isVersionOf('code_execution', tool));
-  return { containers: runsCode || container ? containerSizeOf(body) : 0 };
+  const runsCode = body.container || hasTool(body, (tool) => isVersionOf('code_execution', tool));
+  return { containers: runsCode ? containerSizeOf(body) : 0 };
 }
 
 /** Code runs for nothing beside a search or a fetch that filters its results by code, as those of 2026-02-09 and later do. */
-export function containerSizeOf({ tools }: Json): number {
+export function containerSizeOf(body: Json): number {
   const isFree = (tool: Json): boolean =>
     isVersionOf('web_search', tool, FILTERS) || isVersionOf('web_fetch', tool, FILTERS);
-  return Array.isArray(tools) && tools.some(isFree) ? 0 : 1;
+  return hasTool(body, isFree) ? 0 : 1;
+}
+
+/** Whether the list has such a tool, or the conversation defines it. */
+function hasTool({ tools, messages }: Json, is: (tool: Json) => boolean): boolean {
+  if (Array.isArray(tools) && tools.some(is)) return true;
+  for (const [definition] of definitionsIn(messages)) if (is(definition)) return true;
+  return false;
 }
 
 const FILTERS = 20260209;

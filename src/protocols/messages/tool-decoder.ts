@@ -38,15 +38,18 @@ export function toolsOf({ tools, messages }: Json): Json[] {
 
 /** Definitions of tools in a conversation, each with the index of its message. */
 export function* definitionsIn(messages: Json): Generator<[definition: Json, index: number]> {
-  for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
-    for (const change of Array.isArray(message?.content) ? message.content.flatMap(changesIn) : [])
-      if (definesTool(change)) yield [change.tool.definition, index];
+  const count = Array.isArray(messages) ? messages.length : 0;
+  for (let index = 0; index < count; index++) {
+    const content = messages[index]?.content;
+    if (!Array.isArray(content)) continue;
+    for (let place = 0; place < content.length; place++) {
+      const block = content[place];
+      if (definesTool(block)) yield [block.tool.definition, index];
+      // Changes that a summary keeps.
+      if (block?.type === 'compaction' && Array.isArray(block.tool_changes))
+        for (const change of block.tool_changes) if (definesTool(change)) yield [change.tool.definition, index];
+    }
   }
-}
-
-/** Changes of tools that a block is, or that a summary keeps. */
-function changesIn(block: Json): Json[] {
-  return block?.type === 'compaction' && Array.isArray(block.tool_changes) ? block.tool_changes : [block];
 }
 
 /** Whether a block adds a tool by its definition, not by the name of one in the list. */
