@@ -151,6 +151,7 @@ const LARGE_CODE = { type: 'code_interpreter', container: { type: 'auto', memory
 const FILES = { type: 'file_search', vector_store_ids: ['vs_1'] };
 const SHELL = { type: 'shell', environment: { type: 'container_auto', memory_limit: '16g' } };
 const RUNS_CODE = { type: 'code_execution_20250825', name: 'code_execution' };
+const FETCH = { type: 'web_fetch_20260309', name: 'web_fetch' };
 
 /** Of 40 tokens of input and 10 of output. */
 const OPENAI_TOKENS = 40 * 0.0000025 + 10 * 0.000015;
@@ -169,6 +170,13 @@ function run(content: string, tools: Json[], more: Json = {}): Promise<Response>
     ...more,
   };
   return post(`${gateway.url}/anthropic/v1/messages`, body, HEADERS.messages);
+}
+
+/** Messages of which the last one defines a tool, if there is one. */
+function conversation(content: string, defined?: Json): Json {
+  const tool = { type: 'tool_definition', definition: defined };
+  const addition = { role: 'system', content: [{ type: 'tool_addition', tool }] };
+  return { messages: [{ role: 'user', content }, ...(defined ? [addition] : [])] };
 }
 
 async function recordFor(answer: Response): Promise<Json> {
@@ -223,7 +231,7 @@ test('tools of a translated answer are charged, of its stream and of one that br
 });
 
 for (const stream of [false, true])
-  for (const [what, tools, fee] of [
+  for (const [what, tools, fee, defined] of [
     ['is charged for five minutes', [RUNS_CODE], 0.004166666667],
     [
       'is charged beside an older search',
@@ -231,14 +239,17 @@ for (const stream of [false, true])
       0.004166666667,
     ],
     ['is free beside a search that filters', [RUNS_CODE, { type: 'web_search_20260209', name: 'web_search' }], 0],
-    ['is free beside a fetch that filters', [RUNS_CODE, { type: 'web_fetch_20260309', name: 'web_fetch' }], 0],
+    ['is free beside a fetch that filters', [RUNS_CODE, FETCH], 0],
+    ['is free beside a fetch that the conversation defines', [RUNS_CODE], 0, FETCH],
   ] as const)
     test(`code of Claude ${what}${stream ? ' in a stream' : ''}`, async () => {
-      const record = await recordFor(await run('code', [...tools], { stream }));
+      const record = await recordFor(await run('code', [...tools], { stream, ...conversation('code', defined) }));
       assert.equal(record.status, 'completed');
       assertFee(record, CLAUDE_TOKENS, fee);
       if (!stream) return;
-      const cut = await recordFor(await run('code breaks', [...tools], { stream }));
+      const cut = await recordFor(
+        await run('code breaks', [...tools], { stream, ...conversation('code breaks', defined) }),
+      );
       assert.equal(cut.status, 'partial');
       assert.ok(cut.total_cost >= fee && cut.total_cost < fee + 0.001, `${cut.total_cost}`);
     });
