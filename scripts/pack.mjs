@@ -24,8 +24,14 @@ export function pack(folder) {
     // Names behind a `!` are for npm, which leaves them out.
     const files = manifest.files.filter((file) => !file.startsWith('!'));
     for (const file of [...files, ...ALWAYS]) cpSync(join(root, file), join(stage, file), { recursive: true });
+    writeWithoutSpace(join(stage, 'config.schema.json'));
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
   });
+}
+
+/** Writes JSON for editors to read: the repository's is for people, and more than twice as long. */
+function writeWithoutSpace(file) {
+  writeFileSync(file, `${JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))}\n`);
 }
 
 /** Packs `@polygate/webhooks` into `folder`; returns the path of the file. */
