@@ -117,12 +117,21 @@ test('a view is saved while the list of views is on its way, and replaces the on
   await dialog.getByRole('button', { name: 'Save', exact: true }).waitFor();
   await name.fill('Of interest');
   await page.keyboard.press('Enter');
+  await question.waitFor();
+  const again = page.waitForRequest(/\/v1\/views$/);
+  list.hold();
   await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
   await eventually(gateway, async () => /status=completed/.test((await views('GET'))[0].address));
   assert.equal((await views('GET')).length, 1);
+  // Saved, and the list is asked for again. The next name, which is typed meanwhile, stays.
+  await again;
+  await name.fill('New');
+  await list.pass();
+  await dialog.locator('button[type=submit]:enabled').waitFor();
+  assert.equal(await name.inputValue(), 'New');
   // Taken in another browser since the list came.
   await views('PUT', '/other', { name: 'New', address: '/requests' });
-  await name.fill('New');
+  await name.focus();
   await page.keyboard.press('Enter');
   await dialog.getByRole('alert').waitFor();
   await dialog.getByRole('button', { name: 'New', exact: true }).waitFor();

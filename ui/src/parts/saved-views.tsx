@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Bookmark, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { ApiError } from '../api.ts';
+import type { LocalView } from '../local-views.ts';
 import { useSession } from '../session.ts';
 import { MAX_NAME_LENGTH, NAME_TAKEN, pageOf, useViews } from '../views.ts';
 import { IconButton } from './button.tsx';
@@ -24,8 +25,9 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
   const { isOperator } = useSession();
   const own = views.filter(({ address }) => pageOf(address) === path);
   const saving = useMutation({
-    mutationFn: (mayReplace: boolean) => save({ name: name.trim(), address: path + location.search }, mayReplace),
-    onSuccess: () => setName(''),
+    mutationFn: ({ mayReplace, ...view }: LocalView & { mayReplace: boolean }) => save(view, mayReplace),
+    // The next name may have been typed meanwhile.
+    onSuccess: (_, saved) => setName((typed) => (typed.trim() === saved.name ? '' : typed)),
     // Another browser may have taken the name since the list came.
     onError: () => void asked.refetch(),
   });
@@ -78,7 +80,8 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
             className="flex items-end gap-2"
             onSubmit={(event) => {
               event.preventDefault();
-              if (name.trim() !== '') saving.mutate(isTaken);
+              const view = { name: name.trim(), address: path + location.search };
+              if (view.name !== '') saving.mutate({ ...view, mayReplace: isTaken });
             }}
           >
             <div className="min-w-0 flex-1">
