@@ -146,6 +146,8 @@ async function inTime<Value>(work: Promise<Value>): Promise<{ value: Value; mill
 }
 
 const measured: number[] = [];
+/** Some forty times as long as where nothing else takes the processor. */
+const MAX_MEDIAN_MS = 250;
 
 for (const protocol of IDS) {
   for (const target of IDS) {
@@ -246,6 +248,7 @@ describe('what stays of clients that left', () => {
     measured.sort((one, other) => one - other);
     const median = measured[measured.length >> 1] ?? 0;
     const worst = measured.at(-1) ?? 0;
+    assert.ok(measured.length > 0 && median < MAX_MEDIAN_MS, `median ${median} ms of ${measured.length}`);
     context.diagnostic(`median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${measured.length}`);
   });
 });

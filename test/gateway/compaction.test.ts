@@ -32,10 +32,18 @@ let providers: TestUpstream[];
 let gateway: TestGateway;
 /** Text of the model's next answers. */
 let answer: string;
+/** Their id; by the length of their input if undefined. */
+let answerId: Json;
 
 function responseOf(body: Json, text: string): Json {
   return {
-    ...{ id: `resp_${body.input.length}`, object: 'response', created_at: 1, status: 'completed', model: body.model },
+    ...{
+      id: answerId ?? `resp_${body.input.length}`,
+      object: 'response',
+      created_at: 1,
+      status: 'completed',
+      model: body.model,
+    },
     ...{ output: text === '' ? [] : [messageOf('msg_1', text)], store: false },
     usage: { input_tokens: 20, output_tokens: 10, total_tokens: 30 },
   };
@@ -68,6 +76,7 @@ after(async () => {
 });
 beforeEach(() => {
   answer = SUMMARY;
+  answerId = undefined;
   for (const upstream of [compacting, without, ...providers]) upstream.calls.length = 0;
 });
 
@@ -158,6 +167,15 @@ describe('a server without the path', () => {
     const sent = without.calls.at(-1)?.body.input;
     assert.ok(sent[1].content[0].text.endsWith(SUMMARY), JSON.stringify(sent));
     assert.ok(!JSON.stringify(sent).includes('"compaction"'));
+  });
+
+  test('an id of the summary that is no text is replaced', async () => {
+    for (const id of ['resp_', 7, { toString: 1 }, [{ toString: 1 }]]) {
+      answerId = id;
+      const { status, body } = await send('/compact', { model: 'without/m', input: HISTORY });
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.match(body.output.at(-1).id, /^cmp_[0-9a-f]{48}$/, JSON.stringify(id));
+    }
   });
 
   test('a model that says nothing is an error', async () => {

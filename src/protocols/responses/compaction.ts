@@ -36,7 +36,8 @@ export function compactionOf(response: Json, items: readonly Json[]): Json {
   if (summary === '' || response.status !== 'completed') return undefined;
   const { id, created_at, usage } = response;
   const state = wrap({ kind: 'encrypted', value: summary, origin: ORIGIN });
-  const item = { id: `cmp_${String(id).replace(/^resp_/, '')}`, type: 'compaction', encrypted_content: state };
+  const name = textOf(id)?.replace(/^resp_/, '');
+  const item = { id: name ? `cmp_${name}` : newItemId('cmp'), type: 'compaction', encrypted_content: state };
   const kept = lastUserMessages(items).map((message) => asListed(message, newItemId));
   return { id, object: 'response.compaction', created_at, output: [...kept, item], usage };
 }

@@ -7,5 +7,9 @@ export const TimeZone = createContext<string | undefined>(undefined);
 
 export function ClockTime({ at }: { at: number }) {
   const timeZone = useContext(TimeZone);
-  return new Date(at).toLocaleTimeString(undefined, { timeZone, hourCycle: 'h23' });
+  return clockTimeOf(at, timeZone);
 }
+
+/** Clock time of a moment in a zone; in that of the browser if absent. */
+export const clockTimeOf = (at: number, timeZone?: string): string =>
+  new Date(at).toLocaleTimeString(undefined, { timeZone, hourCycle: 'h23' });

@@ -1,5 +1,6 @@
 /** One row for each endpoint: its circuit, its success, its times, and the limits that its upstream told. */
 
+import { clockTimeOf } from '../../parts/clock-time.tsx';
 import { formatCount, formatShort, Time } from '../../parts/numbers.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
@@ -85,7 +86,7 @@ function Row({ endpoint, isOpen, buttonProps }: RowProps) {
       <td className="text-dim !whitespace-normal">
         {limits.length === 0 && '—'}
         {limits.map(({ kind, limit, remaining, reset, told_at: at }) => (
-          <div key={kind} title={`Told at ${new Date(at).toLocaleTimeString()}`}>
+          <div key={kind} title={`Told at ${clockTimeOf(Date.parse(at))}`}>
             <span className="text-ink tabular-nums">{remaining === null ? '?' : formatShort(remaining)}</span>
             {limit !== null && ` of ${formatShort(limit)}`} {kind.replace('_', ' ')} left
             {reset && `, reset ${reset}`}
