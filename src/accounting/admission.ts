@@ -66,7 +66,7 @@ export interface AdmissionControl {
   open(
     call: InferenceCall,
     key: Key,
-    route: RoutingDecision,
+    decision: RoutingDecision,
     onSettled?: () => void,
   ): Promise<AdmittedCall> | AdmittedCall;
   /** Holds the maximum cost of a task until its usage is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
@@ -127,12 +127,12 @@ export function createAdmissionControl({
       if (!handlerOf(operation).free) limits.checkMinute(key);
     },
 
-    open(call, key, route, onSettled = ignore) {
+    open(call, key, decision, onSettled = ignore) {
       if (!recorder.ready) {
         const message = 'Usage records cannot be written at the moment; try again shortly.';
         throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
       }
-      const request = new CallAdmission(call, key, route);
+      const request = new CallAdmission(call, key, decision);
       const admission = limits.admit(request);
       const admitted = (granted: Admission) => admittedCall(request, granted, { recorder, limits, now, onSettled });
       return admission instanceof Promise ? admission.then(admitted) : admitted(admission);
@@ -165,21 +165,21 @@ export function createAdmissionControl({
 class CallAdmission implements AdmissionRequest, UsageEstimate {
   readonly call: InferenceCall;
   readonly key: Key;
-  readonly route: RoutingDecision;
+  readonly decision: RoutingDecision;
   readonly handler: OperationHandler;
   #expected: ExpectedUsage | undefined;
   #reservation: Reservation | undefined;
 
-  constructor(call: InferenceCall, key: Key, route: RoutingDecision) {
+  constructor(call: InferenceCall, key: Key, decision: RoutingDecision) {
     this.call = call;
     this.key = key;
-    this.route = route;
+    this.decision = decision;
     this.handler = handlerOf(call.operation);
   }
 
   /** The model that is tried first. */
   get model(): string {
-    return this.route.candidates[0]?.model ?? this.route.model;
+    return this.decision.candidates[0]?.model ?? this.decision.model;
   }
 
   get reservation(): Reservation {
@@ -214,8 +214,8 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
 
   /** Every candidate that may answer. */
   #possible(): Pick<RoutingDecision, 'candidates'> {
-    const { candidates, inCooldown } = this.route;
-    return inCooldown.length === 0 ? this.route : { candidates: [...candidates, ...inCooldown] };
+    const { candidates, inCooldown } = this.decision;
+    return inCooldown.length === 0 ? this.decision : { candidates: [...candidates, ...inCooldown] };
   }
 }
 
@@ -231,7 +231,7 @@ function admittedCall(
   { headers, cost, at, settle: settleFirst }: Admission,
   { recorder, limits, now, onSettled }: GrantOptions,
 ): AdmittedCall {
-  const { call, key, route, handler } = request;
+  const { call, key, decision, handler } = request;
   const models = key.settings.modelLimits && admitModels(request, limits);
   const rounds = cost ? new RoundReservations(() => limits.admitRound(roundOf(request))) : undefined;
   const settle: Admission['settle'] = (used) => {
@@ -250,7 +250,7 @@ function admittedCall(
         keyId: key.id,
         tags: key.tags,
         toolFailures: operation.name === 'complete' ? operation.toolFailuresOf?.(call.body) : undefined,
-        model: route.requested,
+        model: decision.requested,
         protocolIn: protocol.id,
         stream,
         ...(handler.isTiered && askedByBody(call)),

@@ -56,20 +56,20 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   const key = keyOf(exchange);
   const dispatching = options.dispatch();
   const decided = decideCall(exchange, { call, match, state: dispatching.state }, options);
-  const route = decided instanceof Promise ? await decided : decided;
-  const [first] = route.candidates;
+  const decision = decided instanceof Promise ? await decided : decided;
+  const [first] = decision.candidates;
   if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
     exchange.send({ headers: ESTIMATED, body: operation.encodeCount(countByEstimate(call, first.endpoint)) });
     return;
   }
-  headers.setRateLimit(() => options.admission.rateLimitHeaders(key, route.model));
+  headers.setRateLimit(() => options.admission.rateLimitHeaders(key, decision.model));
   if (operation.name === 'complete' && operation.stored?.inBackground(call.body)) {
     const { acceptInBackground } = await import('./background/accept.ts');
-    return acceptInBackground(exchange, { call, route }, options);
+    return acceptInBackground(exchange, { call, decision }, options);
   }
   const pauseBeforeAdmission = yieldIfLarge(call.bytes.length);
   if (pauseBeforeAdmission) await pauseBeforeAdmission;
-  const admission = options.admission.open(call, key, route, exchange.hold.release);
+  const admission = options.admission.open(call, key, decision, exchange.hold.release);
   const admitted = admission instanceof Promise ? await admission : admission;
   const { meter, limitOf } = admitted;
   headers.setRateLimit(() => admitted.headers);
@@ -84,8 +84,8 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   const created = exchange.createReply();
   const reply = namingReply(wrapReply?.(created) ?? created, call);
   const outcome = await observation.follow(
-    { call, key, route, costOf: (ended) => costOf(meter, ended), usageOf: () => meter.counted },
-    dispatch(call, route, reply, {
+    { call, key, decision, costOf: (ended) => costOf(meter, ended), usageOf: () => meter.counted },
+    dispatch(call, decision, reply, {
       ...dispatching,
       meter,
       admitModel: admitted.admitModel,
@@ -95,18 +95,18 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   );
   const { status, error, attempts } = outcome;
   if (status !== 'refused' || !error || exchange.isGone) return;
-  return onRefused?.(error) ?? sendRefusal(reply, call, { route, attempts, error });
+  return onRefused?.(error) ?? sendRefusal(reply, call, { decision, attempts, error });
 }
 
 /** Sends the error of a refused call, or an estimate where a provider counts, but not at this address or for this model. */
 function sendRefusal(
   reply: Reply,
   call: InferenceCall,
-  { route, attempts, error }: Pick<DispatchOutcome, 'attempts'> & { route: RoutingDecision; error: GatewayError },
+  { decision, attempts, error }: Pick<DispatchOutcome, 'attempts'> & { decision: RoutingDecision; error: GatewayError },
 ): void {
   const { operation } = call;
-  const [first] = route.candidates;
-  const explained = routingHeadersOf(call, { route, attempts });
+  const [first] = decision.candidates;
+  const explained = routingHeadersOf(call, { decision, attempts });
   if (operation.name === 'count-tokens' && first && error.upstreamStatus === 404) {
     const body = Buffer.from(JSON.stringify(operation.encodeCount(countByEstimate(call, first.endpoint))));
     sendWhole(reply, 200, { ...ESTIMATED, ...explained, 'content-type': 'application/json' }, body);

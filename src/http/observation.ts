@@ -52,7 +52,7 @@ export interface Observation {
 export interface FollowedCall {
   call: InferenceCall;
   key: Key;
-  route: RoutingDecision;
+  decision: RoutingDecision;
   /** Cost in 1e-12 USD; undefined without a known price. */
   costOf(outcome: DispatchOutcome): bigint | undefined;
   /** Tokens of its usage record; undefined without any. */
@@ -121,7 +121,7 @@ function logRequest(
 }
 
 function logCall(
-  { call, key, route, costOf, usageOf }: FollowedCall,
+  { call, key, decision, costOf, usageOf }: FollowedCall,
   outcome: DispatchOutcome,
   log: ObservationOptions['log'],
 ): void {
@@ -132,7 +132,7 @@ function logCall(
     requestId: call.requestId,
     protocol: call.protocol.id,
     key: key.id,
-    model: route.model,
+    model: decision.model,
     endpoint: attempts.at(-1)?.endpoint,
     attempts: attempts.length,
     path: isRefused ? undefined : path,
@@ -152,13 +152,13 @@ function logCall(
   else log.info(line, 'answered');
 }
 
-function factsOf({ call, route, costOf, usageOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
+function factsOf({ call, decision, costOf, usageOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
   const { status, facts, error, milliseconds, firstByte } = outcome;
   return {
     protocol: call.protocol.id,
     operation: call.operation.telemetryName,
     stream: call.stream,
-    model: route.model,
+    model: decision.model,
     status,
     usage: usageOf(),
     milliseconds,

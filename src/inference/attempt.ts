@@ -60,7 +60,7 @@ const NO_BYTES = Buffer.alloc(0);
 /** The call that an attempt belongs to. */
 export interface AttemptedCall {
   call: InferenceCall;
-  route: RoutingDecision;
+  decision: RoutingDecision;
   reply: Reply;
   /** Meter of the usage of all attempts; absent if usage is not recorded. */
   meter?: UsageMeter | undefined;
@@ -174,10 +174,10 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
 
   onLasting(): void {
     const { call } = this;
-    const { meter, route } = this.#attempted;
+    const { meter, decision } = this.#attempted;
     if (call.bytes.length > MAX_ESTIMATED_BYTES) return;
     meter?.keepEstimate();
-    if (hasChoice(route)) void route.conversation.digest;
+    if (hasChoice(decision)) void decision.conversation.digest;
     Object.assign(call, { bytes: NO_BYTES, scanned: undefined, body: {} });
     this.planned.body = NO_BYTES;
   }

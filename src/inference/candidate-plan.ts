@@ -14,7 +14,7 @@ import type { Plan } from './request/planned-request.ts';
 
 export interface Planning {
   call: InferenceCall;
-  route: Pick<RoutingDecision, 'policy'>;
+  decision: Pick<RoutingDecision, 'policy'>;
   options: Pick<PlanOptions, 'memory' | 'prepare'> & { state: Pick<RoutingState, 'absent'> };
   client: Cancellation;
 }
@@ -27,12 +27,12 @@ export interface CandidatePlan {
 
 /** Plans the body for one endpoint from the client's body; returns the error if the endpoint cannot handle it. */
 export function planFor(
-  { call, route, options, client }: Planning,
+  { call, decision, options, client }: Planning,
   candidate: RunnableCandidate,
 ): Plan | GatewayError | Promise<Plan | GatewayError> {
   const { memory, prepare } = options;
   const checked = (planned: Plan): Plan | GatewayError =>
-    route.policy.requireParameters ? (refusalOfLoss(planned, candidate) ?? planned) : planned;
+    decision.policy.requireParameters ? (refusalOfLoss(planned, candidate) ?? planned) : planned;
   const planNow = () => plan(call, candidate.endpoint, { prepare, memory, client });
   try {
     const pause = yieldIfLarge(call.bytes.length);

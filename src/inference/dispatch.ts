@@ -55,7 +55,7 @@ const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupport
  */
 export async function dispatch(
   call: InferenceCall,
-  route: RoutingDecision,
+  decision: RoutingDecision,
   reply: Reply,
   options: DispatchOptions,
 ): Promise<DispatchOutcome> {
@@ -63,7 +63,7 @@ export async function dispatch(
   reply.onClose(() => client.cancel());
   const started = options.timer.now();
   const { meter, admitRound } = options;
-  const attempted: AttemptedCall = { call, route, reply, meter, admitRound, attempts: [] };
+  const attempted: AttemptedCall = { call, decision, reply, meter, admitRound, attempts: [] };
   const state: DispatchState = { ...attempted, options, client, started, begins: [] };
   options.state.retries.deposit();
   try {
@@ -81,13 +81,13 @@ export async function dispatch(
 
 /** Returns a function that encodes the trace. The meter calls it when it knows the cost, whose lines the trace has. */
 function traceEncoder(
-  { call, route, attempts, begins, started, options: { trace } }: DispatchState,
+  { call, decision, attempts, begins, started, options: { trace } }: DispatchState,
   { status }: DispatchOutcome,
 ): RequestEnding['trace'] {
   if (trace === undefined || trace === 'none') return undefined;
   const checked = call.arrivedAt === undefined ? undefined : started - call.arrivedAt;
   const isComplete = status === 'complete';
-  return (charge) => storedTraceOf({ call, route, attempts, begins, checked, isComplete, charge }, trace);
+  return (charge) => storedTraceOf({ call, decision, attempts, begins, checked, isComplete, charge }, trace);
 }
 
 function outcomeOf(
@@ -128,16 +128,16 @@ function isRefused(ended: CandidatesResult): ended is Refused {
 }
 
 async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
-  const { route, options, client, attempts } = state;
+  const { decision, options, client, attempts } = state;
   let unable: GatewayError | undefined;
   let limited: GatewayError | undefined;
   let refusal: { error: GatewayError; candidate: RunnableCandidate } | undefined;
   let soonest: number | undefined;
   /** Candidates in cooldown: the first one that entered it after the routing decision comes first. */
-  let { inCooldown } = route;
+  let { inCooldown } = decision;
   /** The first attempt that was abandoned or reported usage. */
   let charged: CandidatesResult | undefined;
-  for (const routed of route.candidates) {
+  for (const routed of decision.candidates) {
     const candidate = inServedProtocol(routed, state);
     const plans = planFor(state, candidate);
     const planned = plans instanceof Promise ? await plans : plans;
@@ -145,13 +145,13 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     if (planned instanceof GatewayError) {
       if (!UNSUPPORTED.includes(planned.code)) return { status: 'refused', error: planned };
       unable ??= planned;
-      route.excluded.push({ candidate, reason: planned.message });
+      decision.excluded.push({ candidate, reason: planned.message });
       continue;
     }
-    const cooldown = route.candidates.length > 1 ? options.state.breaker.cooldown(candidate.id) : undefined;
+    const cooldown = decision.candidates.length > 1 ? options.state.breaker.cooldown(candidate.id) : undefined;
     if (cooldown) {
-      if (inCooldown === route.inCooldown) inCooldown = [candidate, ...inCooldown];
-      route.excluded.push({ candidate, reason: cooldownReason(cooldown) });
+      if (inCooldown === decision.inCooldown) inCooldown = [candidate, ...inCooldown];
+      decision.excluded.push({ candidate, reason: cooldownReason(cooldown) });
       continue;
     }
     const beyond = options.admitModel && (await refusalOfLimit(state, candidate));
@@ -167,13 +167,14 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     const { retryAfter } = ended.error;
     if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
     refusal = { error: ended.error, candidate };
-    if (client.isCancelled || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
+    if (client.isCancelled || !decision.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error))
+      break;
   }
   // If all endpoints that can serve the request are in cooldown, one is tried anyway.
   const last = refusal || client.isCancelled ? undefined : await firstAble(state, inCooldown);
   if (last && !client.isCancelled) return attempt(state, last.candidate, last.planned);
   if (limited && !refusal) return { status: 'refused', error: limited };
-  const error = refusal?.error ?? unable ?? noEndpointError(route);
+  const error = refusal?.error ?? unable ?? noEndpointError(decision);
   const { endpoint = refusal?.candidate.endpoint, usage, abandoned = false }: Partial<CandidatesResult> = charged ?? {};
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, usage, abandoned };
 }
@@ -193,7 +194,7 @@ async function firstAble(
 
 /** The error for a model that the limits of the key do not admit. */
 async function refusalOfLimit(
-  { route, options }: DispatchState,
+  { decision, options }: DispatchState,
   candidate: RunnableCandidate,
 ): Promise<GatewayError | undefined> {
   try {
@@ -201,7 +202,7 @@ async function refusalOfLimit(
     return undefined;
   } catch (error) {
     const refusal = toGatewayError(error);
-    route.excluded.push({ candidate, reason: refusal.message });
+    decision.excluded.push({ candidate, reason: refusal.message });
     return refusal;
   }
 }
@@ -233,7 +234,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
   const { endpoint } = candidate;
   // Before the first await, so that concurrent decisions see the probe.
   const tracked = options.state.breaker.begin(candidate.id);
-  if (hasChoice(state.route)) options.state.statistics.expect(statisticsKey(candidate.id, state.call.stream));
+  if (hasChoice(state.decision)) options.state.statistics.expect(statisticsKey(candidate.id, state.call.stream));
   try {
     await options.meter?.begin(servedBy(endpoint));
   } catch (error) {
@@ -280,7 +281,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
 }
 
 function learn(
-  { call, route, options }: DispatchState,
+  { call, decision, options }: DispatchState,
   { id, endpoint: { provider, dialect } }: RunnableCandidate,
   { record, result }: { record: Attempt; result: AttemptResult },
 ): void {
@@ -289,9 +290,9 @@ function learn(
   const { firstByte = record.milliseconds, milliseconds } = record;
   const sample = { firstByte, total: milliseconds, tokens: result.usage?.output, isStreamed: call.stream };
   statistics.record(statisticsKey(id, call.stream), sample);
-  if (!hasChoice(route)) return;
-  bindings.bind(route.conversation.key, id);
+  if (!hasChoice(decision)) return;
+  bindings.bind(decision.conversation.key, id);
   const answer = result.facts?.id;
-  const next = answer === undefined ? undefined : route.conversation.keyBehind(answer);
+  const next = answer === undefined ? undefined : decision.conversation.keyBehind(answer);
   if (next !== undefined) bindings.bind(next, id);
 }

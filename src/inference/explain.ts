@@ -42,13 +42,13 @@ export type Explanation = Omit<RoutingTrace, 'attempts' | 'candidates'> & { cand
 /** Throws the error by which the request would be refused. */
 export async function explain(question: RoutingQuestion, options: ExplainOptions): Promise<Explanation> {
   const call = await callOf(question);
-  const route: RoutingDecision = await decideRouting(call, question.model, options);
-  const planning = { policy: route.policy, refusesUnsupportedSearch: options.refusesUnsupportedSearch };
+  const decision: RoutingDecision = await decideRouting(call, question.model, options);
+  const planning = { policy: decision.policy, refusesUnsupportedSearch: options.refusesUnsupportedSearch };
   const plans: DryPlan[] = [];
-  for (const candidate of route.candidates)
+  for (const candidate of decision.candidates)
     plans.push(await dryPlan(call, inServedProtocol(candidate, { call, options }), planning));
-  const { attempts: _attempts, candidates, ...trace } = traceOf(route, []);
-  const ids = [...route.candidates, ...route.excluded.map(({ candidate }) => candidate)].map(({ id }) => id);
+  const { attempts: _attempts, candidates, ...trace } = traceOf(decision, []);
+  const ids = [...decision.candidates, ...decision.excluded.map(({ candidate }) => candidate)].map(({ id }) => id);
   const mediansAt = (index: number) =>
     mediansOf(statisticsKey(ids[index] ?? '', call.stream), options.state.statistics);
   return {

@@ -8,13 +8,13 @@ import { encodeTrace, traceOf } from '../routing/trace.ts';
 /** Response headers about the endpoint, the attempts and the request path. */
 export function routingHeadersOf(
   { headers }: InferenceCall,
-  { route, attempts }: { route: RoutingDecision; attempts: readonly Attempt[] },
+  { decision, attempts }: { decision: RoutingDecision; attempts: readonly Attempt[] },
 ): Record<string, string> {
   const routing: Record<string, string> = { 'x-polygate-attempts': String(attempts.length) };
   const last = attempts.at(-1);
   if (last) routing['x-polygate-endpoint'] = asciiName(last.endpoint);
   const isRequested = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';
-  if (isRequested) routing['x-polygate-trace'] = encodeTrace(traceOf(route, attempts));
+  if (isRequested) routing['x-polygate-trace'] = encodeTrace(traceOf(decision, attempts));
   return routing;
 }
 

@@ -19,7 +19,7 @@ export type TraceChoice = 'all' | 'problems' | 'none';
 
 export interface TracedRequest {
   call: NamedCall;
-  route: RoutingDecision;
+  decision: RoutingDecision;
   attempts: readonly Attempt[];
   /** Milliseconds from the start of the request to that of each attempt. */
   begins: readonly number[];
@@ -83,11 +83,11 @@ const UNUSUAL_IN_TIERS = /[^\w.-]/g;
 
 /** Undefined if the choice leaves the request out. */
 export function storedTraceOf(request: TracedRequest, choice: TraceChoice): string | undefined {
-  const { call, route, attempts, isComplete } = request;
+  const { call, decision, attempts, isComplete } = request;
   const [only] = attempts;
   const isPlain = isComplete && attempts.length === 1 && only !== undefined && only.dropped.length === 0;
   if (choice === 'none' || (choice === 'problems' && isPlain)) return undefined;
-  const { candidates, excluded, policy } = route;
+  const { candidates, excluded, policy } = decision;
   const hadChoice = candidates.length > 1 || excluded.length > 0 || policy !== NO_POLICY;
   const extras = extrasOf(request);
   const ending = encodeCharge(request.charge());
@@ -147,18 +147,18 @@ interface TraceParts {
 }
 
 function fullTrace(
-  { route, attempts, begins }: TracedRequest,
+  { decision, attempts, begins }: TracedRequest,
   { session, hadChoice, extras, ending }: TraceParts,
 ): string {
   const dropped = (attempts.at(-1)?.dropped ?? []).slice(0, MAX_DROPPED).map(bounded);
-  const decision = hadChoice ? traceOf(route, []) : undefined;
+  const shown = hadChoice ? traceOf(decision, []) : undefined;
   const trace = {
     ...(session !== undefined && { s: session }),
-    ...(decision && route.policy !== NO_POLICY && { p: decision.policy }),
+    ...(shown && decision.policy !== NO_POLICY && { p: shown.policy }),
     ...(dropped.length > 0 && { dropped }),
     a: attempts.map((attempt, index) => encodeAttempt(attempt, begins[index] ?? 0)),
   };
-  const candidates = decision?.candidates ?? [];
+  const candidates = shown?.candidates ?? [];
   for (let count = candidates.length; ; count = Math.floor(count / 2)) {
     const text = JSON.stringify(count > 0 ? { ...trace, c: candidates.slice(0, count).map(boundedCandidate) } : trace);
     const bytes = Buffer.byteLength(text);

@@ -83,8 +83,8 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
     now: Date.now,
     prepare: async () => {},
   };
-  const route = await decideRouting(call, 'house/m', { models, state, allows: () => true });
-  return { outcome: await dispatch(call, route, reply, options), written };
+  const decision = await decideRouting(call, 'house/m', { models, state, allows: () => true });
+  return { outcome: await dispatch(call, decision, reply, options), written };
 }
 
 for (const protocol of ['chat', 'messages', 'generate'] as const) {

@@ -27,9 +27,9 @@ interface Changes extends Partial<Omit<TracedRequest, 'charge'>> {
 }
 
 function traced({ charge = { basis: 'i12x0.000001', tier: undefined }, ...changes }: Changes = {}) {
-  const route = { candidates: [], excluded: [], policy: NO_POLICY } as unknown as RoutingDecision;
+  const decision = { candidates: [], excluded: [], policy: NO_POLICY } as unknown as RoutingDecision;
   const call = { headers: {}, body: {}, operation: {} };
-  const request = { call, route, attempts: [attempt()], begins: [1], checked: 2, isComplete: true, ...changes };
+  const request = { call, decision, attempts: [attempt()], begins: [1], checked: 2, isComplete: true, ...changes };
   const text = storedTraceOf({ ...request, charge: () => charge }, 'all') ?? '';
   assert.ok(Buffer.byteLength(text) <= 4096, `${Buffer.byteLength(text)} bytes`);
   const trace = decodeStoredTrace(text);
@@ -74,9 +74,9 @@ test('a trace is short and whole with the longest texts', () => {
 test('an endpoint is named once, with the last reason for which it was left out', () => {
   const of = (id: string) => ({ id, provider: id, model: 'm', upstreamModel: 'm', pricing: {} });
   const excluded = ['in cooldown', 'over its limit'].map((reason) => ({ candidate: of('a'), reason }));
-  const route = { ...candidates(0, 'm'), candidates: [of('a'), of('b')], excluded } as unknown as RoutingDecision;
+  const decision = { ...candidates(0, 'm'), candidates: [of('a'), of('b')], excluded } as unknown as RoutingDecision;
   assert.deepEqual(
-    traced({ route }).candidates.map(({ endpoint, left_out }) => [endpoint, left_out]),
+    traced({ decision }).candidates.map(({ endpoint, left_out }) => [endpoint, left_out]),
     [
       ['b/m', undefined],
       ['a/m', 'over its limit'],
@@ -85,8 +85,8 @@ test('an endpoint is named once, with the last reason for which it was left out'
 });
 
 test('of many candidates the last ones are left out before the charge', () => {
-  assert.equal(traced({ route: candidates(20, 'model') }).candidates.length, 20);
-  const trace = traced({ route: candidates(200, 'm'.repeat(150)) });
+  assert.equal(traced({ decision: candidates(20, 'model') }).candidates.length, 20);
+  const trace = traced({ decision: candidates(200, 'm'.repeat(150)) });
   assert.ok(trace.candidates.length > 1 && trace.candidates.length < 200, `${trace.candidates.length}`);
   assert.equal(trace.charge, 'i12x0.000001');
 });

@@ -17,21 +17,21 @@ const OWN_HEADERS = /^x-(?:polygate-|(?:litellm-|claude-code-)?session-id$)/;
 /** Throws `unsupported_parameter`, `rate_limit_exceeded`, `insufficient_quota` and the other errors that refuse a request. */
 export async function acceptInBackground(
   exchange: Exchange,
-  { call, route }: { call: InferenceCall; route: RoutingDecision },
+  { call, decision }: { call: InferenceCall; decision: RoutingDecision },
   { admission, background, ...options }: Pick<AppOptions, 'admission' | 'background'> & StreamOptions,
 ): Promise<void> {
   const { stored } = options;
   const key = keyOf(exchange);
-  const [first] = route.candidates;
-  if (!first) throw noEndpointError(route);
+  const [first] = decision.candidates;
+  if (!first) throw noEndpointError(decision);
   if (!stored.isOn(key.settings.storeResponses))
     throw refusal('the gateway stores no responses, so that none could be fetched later');
-  const { headers, withdraw } = await admission.open(call, key, route);
+  const { headers, withdraw } = await admission.open(call, key, decision);
   try {
     exchange.headers.setRateLimit(() => headers);
     const kept = keptHeaders(call.headers, call.protocol);
     const { id: provider } = first.endpoint.provider;
-    const body = await background.accept(call, { model: route.model, provider, headers: kept });
+    const body = await background.accept(call, { model: decision.model, provider, headers: kept });
     if (!call.stream) return exchange.send({ body });
     // The memory of the request is still reserved.
     const found = await stored.find({ owner: key.id, reserve() {} }, String(body.id));

@@ -21,9 +21,9 @@ export interface OperationHandler {
   /** Answers have tokens of their own; where they have none, an answer is charged by its input alone. */
   readonly hasOutput: boolean;
   /** Expected maximum usage of a call. */
-  expectedUsage(call: InferenceCall, route: Pick<RoutingDecision, 'candidates'>): ExpectedUsage;
+  expectedUsage(call: InferenceCall, decision: Pick<RoutingDecision, 'candidates'>): ExpectedUsage;
   /** Reservation of a call from the limits and budgets of its key. */
-  reservation(call: InferenceCall, route: Pick<RoutingDecision, 'candidates'>, expected: ExpectedUsage): Reservation;
+  reservation(call: InferenceCall, decision: Pick<RoutingDecision, 'candidates'>, expected: ExpectedUsage): Reservation;
   /** The request for an upstream of another protocol. Throws `unsupported_*` and `invalid_request` in the client's terms. */
   translate(call: InferenceCall, endpoint: Endpoint, translation: Translation): Promise<Plan>;
   /** A whole response for the client; undefined if the upstream paused and a continuation was requested. */

@@ -27,31 +27,35 @@ export function nothingReserved(): Reservation {
 }
 
 /** The input at the highest price of the candidates, for an operation without service tiers. */
-export function inputReserved(_call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
+export function inputReserved(_call: InferenceCall, decision: CandidateList, expected: ExpectedUsage): Reservation {
   return reservedWith(
     () => 0,
     ({ model }) => [model],
-    route,
+    decision,
     expected,
   );
 }
 
 /** The input, and as much output as is assumed of an answer without a limit. */
-export function assumedOutputReserved(call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
+export function assumedOutputReserved(
+  call: InferenceCall,
+  decision: CandidateList,
+  expected: ExpectedUsage,
+): Reservation {
   return reservedWith(
     ({ maxOutput }) => Math.min(maxOutput || DEFAULT_OUTPUT_TOKENS, DEFAULT_OUTPUT_TOKENS),
     (endpoint) => possiblePrices(endpoint.model, askedTier(call, endpoint)),
-    route,
+    decision,
     expected,
   );
 }
 
-type Route = Pick<RoutingDecision, 'candidates'>;
+type CandidateList = Pick<RoutingDecision, 'candidates'>;
 
 function reservedWith(
   outputOf: (model: CatalogModel) => number,
   pricedBy: (endpoint: Endpoint) => readonly PricedModel[],
-  { candidates }: Route,
+  { candidates }: CandidateList,
   expected: ExpectedUsage,
 ): Reservation {
   const maxCost = (usageOf: (endpoint: Endpoint) => ExpectedUsage): bigint => {
