@@ -2,7 +2,7 @@
 
 import { equal, ok } from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createByteBudget } from '../../src/core/byte-budget.ts';
 
 const MEBIBYTE = 2 ** 20;
@@ -16,8 +16,8 @@ describe('large buffers in a byte budget', () => {
     let most = 0;
     for (let made = 0; made < BUFFERS; made++) {
       useBuffer(budget.open('key'));
-      await turn();
-      await turn();
+      // Threads of V8 free what was collected.
+      await delay(2);
       most = Math.max(most, process.memoryUsage().arrayBuffers - before);
     }
     equal(budget.held, 0);
