@@ -23,6 +23,7 @@ export interface Outcome {
 }
 
 export interface Running {
+  pid: number;
   /** Resolves with all of the output so far, by default that of standard error, as soon as it matches; throws when the program ends before. */
   shows(pattern: RegExp, stream?: 'stdout' | 'stderr'): Promise<RegExpExecArray>;
   signal(name: NodeJS.Signals): void;
@@ -104,5 +105,6 @@ function following(child: ChildProcessByStdio<null, Readable, Readable>): Runnin
       if (!more && !pattern.test(seen[stream])) assert.fail(`${pattern} did not come:\n${seen.stdout}\n${seen.stderr}`);
     }
   };
-  return { shows, ended, signal: (name) => void child.kill(name) };
+  assert.ok(child.pid);
+  return { pid: child.pid, shows, ended, signal: (name) => void child.kill(name) };
 }
