@@ -123,6 +123,11 @@ const ANSWERS: Record<string, OpenPart[]> = {
     { type: 'media', kind: 'image', mime: 'image/png', data: 'AA' },
     { type: 'media', kind: 'audio', transcript: 'Said.' },
   ],
+  'state on media before a call': [
+    { type: 'media', kind: 'image', mime: 'image/png', data: 'AA', opaque: GEMINI },
+    { type: 'media', kind: 'audio', transcript: 'Said.', opaque: GEMINI },
+    call('{"a":1}'),
+  ],
   "another protocol's part": [{ type: 'native', protocol: 'generate', value: { executableCode: {} } }],
 };
 

@@ -158,7 +158,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     writing = undefined;
     const written = lastWords(current);
     see(seen, part, opened || written !== '');
-    if (part.type === 'reasoning' || !opaque) return written;
+    // The state of media that this protocol does not show would be taken for that of the part beside it.
+    if (part.type === 'reasoning' || part.type === 'media' || !opaque) return written;
     return written + whole(carrierBlock(opaque));
   }
 
