@@ -9,6 +9,8 @@ export interface TextDelta {
   opaque?: Opaque;
   citation?: Citation;
   logprobs?: TokenLogprob[];
+  /** Begins a part of its own, also behind one of its kind. */
+  apart?: boolean;
 }
 
 export interface CallDelta {
@@ -96,7 +98,7 @@ export function createPartWriter(): PartWriter {
 
   function writeText(state: CandidateState, candidate: number, type: TextType, delta: TextDelta): ChatEvent[] {
     const events: ChatEvent[] = [];
-    if (state.text?.type !== type) {
+    if (state.text?.type !== type || delta.apart) {
       events.push(...closeText(state), ...closeCall(state));
       const index = count++;
       state.text = { type, index };

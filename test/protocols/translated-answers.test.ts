@@ -322,6 +322,32 @@ describe('signatures of neighbouring texts and thoughts of generate', () => {
   });
 });
 
+test('signed thoughts of a chat upstream that follow each other come back with their own signatures', () => {
+  const details = ['One.', 'Two.'].map((text, index) => ({
+    type: 'reasoning.text',
+    text,
+    signature: `s${index}`,
+    index,
+  }));
+  const ask = { role: 'user', content: 'Hi' };
+  const message = { role: 'assistant', content: 'So.', reasoning_details: details };
+  const whole = answered('messages', 'chat', { id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] });
+  const { body } = sent('messages', 'chat', {
+    max_tokens: 9,
+    messages: [ask, { role: 'assistant', content: whole.content }, ask],
+  });
+  assert.deepEqual(body.messages[1].reasoning_details, details);
+  const pieces = details.flatMap(({ text, ...signed }) => [{ text, type: signed.type, index: signed.index }, signed]);
+  const deltas = [...pieces.map((piece) => ({ reasoning_details: [piece] })), { content: 'So.' }];
+  const frames = deltas.map((delta) => ({ id: 'c', choices: [{ index: 0, delta }] }));
+  const end = { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  const said = dataOf(streamed('messages', 'chat', [...frames, end, '[DONE]'])).flatMap(
+    ({ delta }) => delta?.thinking ?? delta?.signature ?? [],
+  );
+  const [one, two] = whole.content.map((block: Json) => block.signature);
+  assert.deepEqual(said, ['One.', one, 'Two.', two]);
+});
+
 describe('sources of generate for texts that other parts end', () => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } };
   const call = { functionCall: { id: 'c', name: 'f', args: {} } };

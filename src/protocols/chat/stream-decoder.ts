@@ -26,6 +26,8 @@ interface CandidateState {
   /** Whether it had anything but its role. */
   begun: boolean;
   calls: CallSlots;
+  /** Index of the last entry of reasoning, once it is signed. */
+  signed?: { index: unknown } | undefined;
   cited: Set<string>;
   /** Length of the content so far; index and beginning of its last part. */
   text: { length: number; start: number; index: number };
@@ -161,6 +163,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return events && placed(stateOf(latest).text, events);
   }
 
+  /** A signature ends the thought of its entry: the next entry has one of its own. */
   function decodeReasoning(delta: Json, candidate: number): ChatEvent[] {
     const plain = delta.reasoning_content || delta.reasoning;
     if (!plain && !delta.reasoning_details) return [];
@@ -170,9 +173,15 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     if (plain && decoded.every((detail) => detail.text === '')) {
       events.push(...writer.text(candidate, 'reasoning', { text: plain }));
     }
-    for (const { text, opaque, whole } of decoded) {
+    const state = stateOf(candidate);
+    for (const [position, { text, opaque, whole }] of decoded.entries()) {
       if (whole) events.push(...writer.whole(candidate, { type: 'reasoning', text: '', opaque }));
-      else if (text !== '' || opaque) events.push(...writer.text(candidate, 'reasoning', { text, opaque }));
+      if (whole || (text === '' && !opaque)) continue;
+      const { index } = details[position];
+      const apart = state.signed !== undefined && state.signed.index !== index;
+      events.push(...writer.text(candidate, 'reasoning', { text, opaque, apart }));
+      if (opaque) state.signed = { index };
+      else if (apart) state.signed = undefined;
     }
     return events;
   }
