@@ -4,6 +4,7 @@ import { reading, writing } from '../operation.ts';
 import { insertRequests } from '../request-rows.ts';
 import { SumChanges } from '../sum-changes.ts';
 import { type EncodedUsage, usageRowOf } from '../usage-row.ts';
+import { recordedIds } from '../usage-settlement.ts';
 import { changeSums } from '../usage-sums.ts';
 
 /** Position up to which the records of a journal are in the store. */
@@ -23,7 +24,10 @@ export interface JournalBatch {
   records: readonly string[];
 }
 
-/** Stores the records of a batch unless the position says that they are stored. */
+/**
+ * Stores the records of a batch. Where the position is not before its end, it was stored and the answer was lost, or a gateway
+ * with a copy of the data folder is ahead in a journal of the same id: then only records that are not there are stored.
+ */
 export const storeJournalBatch = writing<JournalBatch, void>(
   'usage',
   async (transaction, { journal, position: { segment, offset, oldest }, records }) => {
@@ -35,11 +39,14 @@ export const storeJournalBatch = writing<JournalBatch, void>(
          OR (usage_journal.segment = excluded.segment AND usage_journal.position < excluded.position)`,
       values,
     );
-    if (moved === 0) return;
     const changes = new SumChanges();
     // One text after another, so that few decoded objects live when the garbage collector runs: it copies each that does.
     for (const text of records) {
-      const rows = (JSON.parse(`[${text}]`) as EncodedUsage[]).map(usageRowOf);
+      let rows = (JSON.parse(`[${text}]`) as EncodedUsage[]).map(usageRowOf);
+      if (moved === 0) {
+        const known = await recordedIds(transaction, rows);
+        rows = rows.filter(({ id }) => !known.has(id));
+      }
       await insertRequests(transaction, rows);
       changes.add(rows);
     }

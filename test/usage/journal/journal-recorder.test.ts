@@ -1,7 +1,7 @@
 /** Recorder on a journal: acknowledged records survive a death at any moment, and are in the store once. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -235,6 +235,28 @@ forEachStore((name, open) => {
     await recorder.close(10_000);
     assert.ok(recorder.ready);
     assert.deepEqual(await figures(store), [2, '10', '10']);
+  });
+
+  test(`gateways whose folders are copies of one write all of their records (${name})`, async (context) => {
+    const { store, root } = await stage(context);
+    const { recorder } = await openOn(store, root);
+    await serve(recorder, 'first');
+    await recorder.close(1000);
+    const copy = temporaryFolder(context);
+    cpSync(root, copy, { recursive: true });
+    const [one, other] = [await openOn(store, root), await openOn(store, copy)];
+    for (let index = 0; index < 20; index++) await serve(one.recorder, `one${index}`);
+    await one.recorder.flushed();
+    for (let index = 0; index < 20; index++) {
+      await serve(other.recorder, `other${index}`);
+      if (index % 7 === 0) await other.recorder.flushed();
+    }
+    await Promise.all([one, other].map(({ recorder }) => recorder.close(1000)));
+    assert.deepEqual(await figures(store), [41, '205', '205']);
+    assert.deepEqual(
+      [...one.lines, ...other.lines].filter(({ level }) => level === 50),
+      [],
+    );
   });
 });
 
