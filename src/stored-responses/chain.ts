@@ -6,7 +6,7 @@ import type { Json } from '../core/json/json.ts';
 import { asInput, isReference } from '../protocols/responses/stored.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import { createContentReader, type StoredContent } from './content.ts';
-import { limitsOf, readReserved, type StoredContext, wholeBytesOf } from './context.ts';
+import { limitsOf, readReserved, readWhole, type StoredContext, wholeBytesOf } from './context.ts';
 import { createItemSearch, type LocatedItem, type Reader } from './items.ts';
 
 export interface ChainLink {
@@ -31,8 +31,19 @@ export interface ChainErrors {
 export async function readChain(
   context: StoredContext,
   { owner, reserve }: Reader,
-  { id, errors }: { id: string; errors: ChainErrors },
+  asked: { id: string; errors: ChainErrors },
 ): Promise<Chain> {
+  const chain = await readWhole(reserve, (more) => readLinks(context, { owner, reserve: more }, asked));
+  if (!chain) throw asked.errors.unknown;
+  return chain;
+}
+
+/** Undefined if a part was deleted meanwhile. */
+async function readLinks(
+  context: StoredContext,
+  { owner, reserve }: Reader,
+  { id, errors }: { id: string; errors: ChainErrors },
+): Promise<Chain | undefined> {
   const { store, cipher, clock } = context;
   if (!isStorableId(id)) throw errors.unknown;
   const query = { owner, id, now: clock.now(), ...limitsOf(context) };
@@ -54,7 +65,7 @@ export async function readChain(
       continue;
     }
     const content = await reader.read(stored);
-    if (!content) throw errors.unknown;
+    if (!content) return undefined;
     links.push({ stored, content });
   }
   return { newest, links, ...(root && { root }) };

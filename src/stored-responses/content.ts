@@ -225,7 +225,7 @@ export function createSlotReader(owner: string, parts: readonly StoredPart[], ci
 }
 
 /** A part was deleted meanwhile. */
-class MissingPart extends Error {}
+export class MissingPart extends Error {}
 
 export function contentLocation(row: string) {
   return { table: 'stored_response', id: row, column: 'content' };

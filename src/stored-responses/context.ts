@@ -43,13 +43,16 @@ export function limitsOf({ settings }: StoredContext): { maxItems: number; maxBy
 /** Contents of up to this size are read before memory for them is reserved. */
 export const SMALL_READ_BYTES = 64 * 1024;
 
+/** Reserves memory for contents. Fails if there is no room for them. */
+type Reserve = (bytes: number) => void | Promise<void>;
+
 /**
  * Reads contents for which memory is reserved before they are read, or after it if they are small. `sizeOf` returns the
  * bytes of a result. Throws what `reserve` throws.
  */
 export async function readReserved<Result>(
   read: (room: number) => Promise<Result | NeededRoom>,
-  reserve: (bytes: number) => void | Promise<void>,
+  reserve: Reserve,
   sizeOf: (result: Result) => number,
 ): Promise<Result> {
   let reserved = 0;
@@ -61,6 +64,28 @@ export async function readReserved<Result>(
     if (!isNeed(found)) return found;
     reserved = bytes;
   }
+}
+
+/**
+ * Reads contents, whose parts are read after them. Where `read` returns undefined, because a part is gone, they were changed or
+ * deleted in between: they are read once more, in the memory that is reserved.
+ */
+export async function readWhole<Result>(
+  reserve: Reserve,
+  read: (reserve: Reserve) => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  let reserved = 0;
+  function reading(): Promise<Result | undefined> {
+    let needed = 0;
+    return read((bytes) => {
+      needed += bytes;
+      const more = needed - reserved;
+      if (more <= 0) return undefined;
+      reserved = needed;
+      return reserve(more);
+    });
+  }
+  return (await reading()) ?? reading();
 }
 
 function isNeed<Result>(found: Result | NeededRoom): found is NeededRoom {

@@ -7,7 +7,7 @@ import { asInput, asListed, type ItemSource, itemPrefix } from '../protocols/res
 import type { NewItems, NewStoredItem, StoredConversation, StoredItem } from '../records/stored-conversation.ts';
 import type { StoredPart } from '../records/stored-response.ts';
 import type { Cipher } from '../security/cipher.ts';
-import { createSlotReader, createSlots } from './content.ts';
+import { createSlotReader, createSlots, MissingPart } from './content.ts';
 import type { StoredContext } from './context.ts';
 
 /** An item for a conversation. */
@@ -48,19 +48,24 @@ export async function encodeItems(
   return { items, parts: [...sealed.parts.values()] };
 }
 
-/** Throws `MissingPart`. */
+/** Undefined if a part was deleted meanwhile. */
 export async function decodeItems(
   owner: string,
   { items, parts }: { items: readonly StoredItem[]; parts: readonly StoredPart[] },
   cipher: Cipher,
-): Promise<ConversationItem[]> {
+): Promise<ConversationItem[] | undefined> {
   const { valueIn, open } = createSlotReader(owner, parts, cipher);
   const decoded: ConversationItem[] = [];
-  for (const { row, id, content } of items) {
-    const { item, source } = await open(content, itemLocation(row));
-    decoded.push({ id, item: await valueIn(item), ...(source && { source }) });
+  try {
+    for (const { row, id, content } of items) {
+      const { item, source } = await open(content, itemLocation(row));
+      decoded.push({ id, item: await valueIn(item), ...(source && { source }) });
+    }
+    return decoded;
+  } catch (error) {
+    if (error instanceof MissingPart) return undefined;
+    throw error;
   }
-  return decoded;
 }
 
 /** An item as input of a request. */

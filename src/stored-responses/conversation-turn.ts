@@ -8,9 +8,9 @@ import type { Json } from '../core/json/json.ts';
 import type { ItemSource } from '../protocols/responses/stored.ts';
 import type { ConversationTurn } from '../routing/conversation-turn.ts';
 import type { Appended } from '../store/conversation-rows.ts';
-import { limitsOf, readReserved, type StoredContext } from './context.ts';
-import { asSent, type ConversationItem, decodeItems, encodeItems, givenId } from './conversation-content.ts';
-import { duplicateItem, lockedConversation, tooLong, unknownConversation } from './errors.ts';
+import { limitsOf, readReserved, readWhole, type StoredContext } from './context.ts';
+import { asSent, decodeItems, encodeItems, givenId } from './conversation-content.ts';
+import { changingConversation, duplicateItem, lockedConversation, tooLong, unknownConversation } from './errors.ts';
 import type { Reader } from './items.ts';
 
 /** Time that a response waits for the one before it. */
@@ -110,14 +110,17 @@ export async function readTurn(context: StoredContext, { owner, reserve }: Reade
   const limits = limitsOf(context);
   const named = { owner, id, now: clock.now() };
   if (!isStorableId(id)) throw unknownConversation(id);
-  const found = await readReserved(
-    (room) => store.call('readWholeConversation', { ...named, ...limits, room }),
-    reserve,
-    (whole) => (whole && whole !== 'too-long' ? whole.conversation.wholeBytes : 0),
-  );
-  if (!found) throw unknownConversation(id);
-  if (found === 'too-long') throw tooLong('conversation', limits);
-  const items: ConversationItem[] = await decodeItems(owner, found, cipher);
+  const items = await readWhole(reserve, async (more) => {
+    const found = await readReserved(
+      (room) => store.call('readWholeConversation', { ...named, ...limits, room }),
+      more,
+      (whole) => (whole && whole !== 'too-long' ? whole.conversation.wholeBytes : 0),
+    );
+    if (!found) throw unknownConversation(id);
+    if (found === 'too-long') throw tooLong('conversation', limits);
+    return decodeItems(owner, found, cipher);
+  });
+  if (!items) throw changingConversation();
   return { items: items.map(asSent), ids: new Set(items.map((item) => item.id)) };
 }
 

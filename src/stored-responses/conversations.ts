@@ -6,7 +6,7 @@ import type { Json } from '../core/json/json.ts';
 import { checkConversationItems } from '../protocols/responses/conversations.ts';
 import { isReference, withoutState } from '../protocols/responses/stored.ts';
 import type { ConversationPageQuery } from '../store/operations/conversation-items.ts';
-import { limitsOf, readReserved, type StoredContext, wholeBytesOf } from './context.ts';
+import { limitsOf, readReserved, readWhole, type StoredContext, wholeBytesOf } from './context.ts';
 import {
   asShown,
   type ConversationItem,
@@ -16,7 +16,14 @@ import {
   encodeMetadata,
 } from './conversation-content.ts';
 import { checkNewItems } from './conversation-turn.ts';
-import { duplicateItem, tooLong, unknownConversation, unknownConversationItem, unknownItem } from './errors.ts';
+import {
+  changingConversation,
+  duplicateItem,
+  tooLong,
+  unknownConversation,
+  unknownConversationItem,
+  unknownItem,
+} from './errors.ts';
 import { createItemSearch, type Reader } from './items.ts';
 
 export interface ItemListQuery extends Pick<ConversationPageQuery, 'limit' | 'order' | 'after'> {
@@ -143,15 +150,19 @@ export function createConversations(context: StoredContext): Conversations {
 
     async list({ owner, reserve }, id, { include, ...query }) {
       const asked = { ...named(owner, id), ...query, maxBytes: MAX_PAGE_BYTES };
-      const page = await readReserved(
-        (room) => store.call('readConversationPage', { ...asked, room }),
-        reserve,
-        (read) => (read && read !== 'no-item' ? wholeBytesOf(read.items) : 0),
-      );
-      if (!page) throw unknownConversation(id);
-      if (page === 'no-item') throw unknownConversationItem(String(query.after), id, 'after');
-      const items = await decodeItems(owner, page, cipher);
-      return { items: items.map((item) => show(item, include)), hasMore: page.hasMore };
+      const list = await readWhole(reserve, async (more) => {
+        const page = await readReserved(
+          (room) => store.call('readConversationPage', { ...asked, room }),
+          more,
+          (read) => (read && read !== 'no-item' ? wholeBytesOf(read.items) : 0),
+        );
+        if (!page) throw unknownConversation(id);
+        if (page === 'no-item') throw unknownConversationItem(String(query.after), id, 'after');
+        const items = await decodeItems(owner, page, cipher);
+        return items && { items: items.map((item) => show(item, include)), hasMore: page.hasMore };
+      });
+      if (!list) throw changingConversation();
+      return list;
     },
 
     async item({ owner, reserve }, id, { item, include }) {
@@ -163,7 +174,7 @@ export function createConversations(context: StoredContext): Conversations {
         (read) => wholeBytesOf(read?.items ?? []),
       );
       if (!found) throw unknownConversationItem(item, id);
-      const [only] = await decodeItems(owner, found, cipher);
+      const [only] = (await decodeItems(owner, found, cipher)) ?? [];
       if (!only) throw unknownConversationItem(item, id);
       return show(only, include);
     },

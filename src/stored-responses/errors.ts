@@ -36,6 +36,11 @@ export function lockedConversation(): GatewayError {
   return new GatewayError('conversation_locked', message, { param: 'conversation' });
 }
 
+/** Items were deleted each time that the conversation was read. */
+export function changingConversation(): GatewayError {
+  return new GatewayError('unavailable', 'The conversation was changed while it was read; send the request again.');
+}
+
 export function duplicateItem(id: string, param: string): GatewayError {
   const message = `Duplicate item found with id ${shown(id)}: the conversation has it already, so it must not be sent again.`;
   return new GatewayError('invalid_request', message, { param });

@@ -5,8 +5,9 @@ import type { Json } from '../core/json/json.ts';
 import { asInput, isReference } from '../protocols/responses/stored.ts';
 import type { FoundItems } from '../store/operations/stored-responses.ts';
 import { type ContentReader, createContentReader, type StoredContent } from './content.ts';
-import { readReserved, type StoredContext, wholeBytesOf } from './context.ts';
+import { readReserved, readWhole, type StoredContext, wholeBytesOf } from './context.ts';
 import { asSent, decodeItems } from './conversation-content.ts';
+import { changingConversation } from './errors.ts';
 
 /** An item of which the gateway has the content, or the account that keeps it. */
 export type LocatedItem = { item: Json; bytes: number } | { provider: string; credential: string };
@@ -47,14 +48,17 @@ export function createItemSearch(
     const located = await locate(wanted, found, createContentReader(owner, found.parts, cipher));
     const missing = wanted.filter((id) => !located.has(id));
     if (missing.length === 0) return located;
-    const others = await readReserved(
-      (room) => store.call('findConversationItems', { ...query, ids: missing, room }),
-      reserve,
-      (items) => (items === 'too-long' ? 0 : wholeBytesOf(items.items)),
-    );
+    const others = await readWhole(reserve, async (more) => {
+      const read = await readReserved(
+        (room) => store.call('findConversationItems', { ...query, ids: missing, room }),
+        more,
+        (items) => (items === 'too-long' ? 0 : wholeBytesOf(items.items)),
+      );
+      return read === 'too-long' ? read : decodeItems(owner, read, cipher);
+    });
+    if (!others) throw changingConversation();
     if (others === 'too-long') return others;
-    for (const item of await decodeItems(owner, others, cipher))
-      located.set(item.id, { item: asSent(item), bytes: JSON.stringify(item.item).length });
+    for (const item of others) located.set(item.id, { item: asSent(item), bytes: JSON.stringify(item.item).length });
     return located;
   };
 }

@@ -11,7 +11,7 @@ import type { StoredResponse } from '../records/stored-response.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { findReferred, readChain } from './chain.ts';
 import { createContentReader, type StoredContent } from './content.ts';
-import { limitsOf, readReserved, type StoredContext } from './context.ts';
+import { limitsOf, readReserved, readWhole, type StoredContext } from './context.ts';
 import { type OpenTurn, openTurn, readTurn, type TurnReader } from './conversation-turn.ts';
 import { type Conversations, createConversations } from './conversations.ts';
 import { notStored, tooLong, unknownConversation, unknownItem, unknownPrevious, unknownResponse } from './errors.ts';
@@ -109,18 +109,25 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
   }
 
   async function find({ owner, reserve }: Reader, id: string): Promise<FoundResponse> {
+    const found = await readWhole(reserve, (more) => read({ owner, reserve: more }, id));
+    if (!found) throw unknownResponse(id);
+    return found;
+  }
+
+  /** Undefined if a part was deleted meanwhile. */
+  async function read({ owner, reserve }: Reader, id: string): Promise<FoundResponse | undefined> {
     if (!isStorableId(id)) throw unknownResponse(id);
     const query = { owner, id, now: clock.now() };
     const found = await readReserved(
       (room) => store.call('readStoredResponse', { ...query, room }),
       reserve,
-      (read) => read?.response.wholeBytes ?? 0,
+      (known) => known?.response.wholeBytes ?? 0,
     );
     if (!found) throw unknownResponse(id);
     const { response: stored, parts } = found;
     if (!stored.content) return { stored };
     const content = await createContentReader(owner, parts, cipher).read(stored);
-    if (!content) throw unknownResponse(id);
+    if (!content) return undefined;
     // Only the row tells that one in the background has begun or was cancelled.
     if (stored.background) content.response.status = stored.status;
     return { stored, content };

@@ -80,7 +80,7 @@ forEachStore((engine, openStore) => {
       assert.deepEqual(encodeConversation(found.conversation, next).metadata, { of: id });
       const items = await decodeItems('key-1', found, next);
       assert.deepEqual(
-        items.map(({ item }) => ({ item })),
+        items?.map(({ item }) => ({ item })),
         given(id),
       );
       await assert.rejects(decodeItems('key-1', found, old), { code: 'unavailable' });
