@@ -1,4 +1,4 @@
-/** Reads of stored contents on PostgreSQL, each while what it reads is changed: the end of a response, the deletion of an item. */
+/** Reads of stored contents on PostgreSQL, each while what it reads is changed: the end of a response, new events, the deletion of an item. */
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -15,6 +15,7 @@ import { deleteConversationItem } from '../../src/store/operations/conversation-
 import { changeStoredResponse } from '../../src/store/operations/stored-responses.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { writingTransaction } from '../../src/store/postgres/transaction.ts';
+import { addEvents } from '../../src/store/stored-rows.ts';
 import { encodeContent } from '../../src/stored-responses/content.ts';
 import { readTurn } from '../../src/stored-responses/conversation-turn.ts';
 import { createStoredResponses } from '../../src/stored-responses/service.ts';
@@ -59,9 +60,13 @@ async function stage(context: TestContext) {
     },
   };
 
-  /** Reads, with a change that is committed after the contents were read, and before their parts are. */
-  async function readBeside<Result>(read: () => Promise<Result>, change: (transaction: Transaction) => unknown) {
-    await client.query('BEGIN; LOCK TABLE stored_part IN ACCESS EXCLUSIVE MODE');
+  /** Reads, with a change that is committed before a table is read, and after the tables before it were. */
+  async function readBeside<Result>(
+    read: () => Promise<Result>,
+    change: (transaction: Transaction) => unknown,
+    table: 'stored_part' | 'stored_event' = 'stored_part',
+  ) {
+    await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
     const reading = Promise.allSettled([read()]);
     const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while ((await client.query(waiting)).rows.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -88,6 +93,7 @@ async function stage(context: TestContext) {
 
   return {
     store,
+    client,
     service: createStoredResponses(stored),
     stored,
     reader,
@@ -125,6 +131,21 @@ test('a response that is deleted while it is read is unknown', async (context) =
     readBeside(() => service.find(reader, 'resp_a'), remove),
     { code: 'response_not_found' },
   );
+});
+
+test('a stream that grows while it is read ends behind the events that were read', async (context) => {
+  const { store, client, readBeside, responseOf } = await stage(context);
+  await store.call('putStoredResponse', await responseOf('in_progress', []));
+  const now = Date.now();
+  const columns = 'stored_stream (row_id, next, bytes, expires_at)';
+  await client.query(`INSERT INTO ${columns} VALUES ('${ROW}', 0, 0, ${now + 60_000})`);
+  const batch = { first: 0, last: 2, content: Buffer.from('events') };
+  const page = await readBeside(
+    () => store.call('readStoredStream', { row: ROW, from: 0, now }),
+    (transaction) => addEvents(transaction, ROW, batch),
+    'stored_event',
+  );
+  assert.deepEqual([page?.batches.length, page?.next], [1, 3]);
 });
 
 test('a conversation of which an item is deleted while it is read has the others', async (context) => {

@@ -72,7 +72,8 @@ export const readStoredStream = reading<{ row: string; from: number; now: number
     );
     return {
       status: String(response.status),
-      next: Number(stream.next),
+      // Events may have been added since.
+      next: Math.max(Number(stream.next), Number(sizes.at(-1)?.last ?? -1) + 1),
       isTruncated: Number(stream.truncated) === 1,
       batches: batches.map(batchOf),
       ...(first && fitting.length === 0 && { needs: Number(first.bytes) }),
