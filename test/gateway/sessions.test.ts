@@ -351,6 +351,22 @@ describe('an admin', () => {
     await admin.send('PATCH', `/admin/v1/keys/${data.hash}`, { body: { disabled: true } });
     assert.equal((await as(data.hash)).status, 403);
   });
+
+  test('is the one that the audit log names, each time, when it reads webhook secrets as a key', async () => {
+    const admin = await browserOf(gateway, 'admin');
+    const { data, key } = (await admin.send('POST', '/admin/v1/keys', { body: { name: 'read as' } })).json;
+    const holder = openBrowser(gateway.url);
+    await holder.login({ key });
+    const headers = { 'x-polygate-key': data.hash };
+    assert.equal((await holder.send('GET', '/v1/key/webhook-secret')).status, 200);
+    for (let count = 0; count < 2; count++) {
+      assert.equal((await admin.send('GET', '/v1/key/webhook-secret', { headers })).status, 200);
+    }
+    const { json } = await admin.send('GET', `/admin/v1/audit?subject=${data.hash}`);
+    const entries = json.data.map(({ actor, action }: Json) => `${actor} ${action}`);
+    const read = 'webhook-secret.read';
+    assert.deepEqual(entries, [`admin ${read}`, `admin ${read}`, `key ${read}`, 'admin key.create']);
+  });
 });
 
 describe('a viewer', () => {

@@ -46,7 +46,10 @@ function secretRoute(protocol: Protocol, { secrets }: Pick<KeyWebhookOptions, 's
     }),
     async handle(context) {
       const { id } = keyOf(context);
-      const revealed = await secrets.reveal(id, { actor: 'key', requestId: context.requestId });
+      const { requestId, session } = context;
+      // An admin reads it as a key that the request names.
+      const actor = session?.role === 'admin' ? 'admin' : 'key';
+      const revealed = await secrets.reveal(id, { actor, requestId });
       if (revealed.length === 0) {
         throw new GatewayError('not_found', 'This key has no webhook secret of its own; ask the operator for one.');
       }
