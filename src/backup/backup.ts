@@ -1,13 +1,13 @@
 /** Backup of the data folder beside a running gateway; it has everything that was acknowledged before it began. */
 
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/resolved.ts';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { version } from '../core/version.ts';
-import { PRIVATE_FOLDER } from '../security/file-modes.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
 import { sizeOf } from '../store/lost-store.ts';
 import { copyDatabase, damageOf, migrateCopy, openCopy } from '../store/sqlite/copy.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
@@ -145,5 +145,6 @@ function copyKey(from: string, to: string): void {
   if (existsSync(to)) return;
   mkdirSync(dirname(to), { recursive: true, mode: PRIVATE_FOLDER });
   cpSync(from, to, { preserveTimestamps: true });
+  chmodSync(to, PRIVATE_FILE);
   syncPath(to);
 }

@@ -3,11 +3,11 @@
  * it was, or none and the folder of the unfinished restore, with which no gateway starts.
  */
 
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import { PRIVATE_FOLDER } from '../security/file-modes.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
 import { isMissingOrEmpty, UNFINISHED_RESTORE } from '../store/lost-store.ts';
 import { lockFolder } from '../store/sqlite/folder-lock.ts';
 import { type CheckOptions, checkBackup, isSameFile } from './check.ts';
@@ -93,6 +93,7 @@ function placeKey(from: string, { data, encryption }: CheckOptions['config']): v
   }
   const temporary = `${to}.new`;
   copyFileSync(from, temporary);
+  chmodSync(temporary, PRIVATE_FILE);
   syncPath(temporary);
   renameSync(temporary, to);
   syncPath(dirname(to));

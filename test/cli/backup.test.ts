@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -314,6 +315,19 @@ describe('a restore is refused', () => {
     succeeded(await other.run(['restore', backup, '--encryption-key', join(folder, 'apart/encryption.key')]));
     assert.match(succeeded(await other.run(['keys', 'list'])), /^kept\t/);
   });
+});
+
+test('copies of the encryption key are private, whatever mode the file has', { skip: windows }, async (context) => {
+  const { folder, run } = await backedUp(context);
+  const other = program(context);
+  const modeOf = (name: string) => statSync(join(other.folder, name)).mode & 0o777;
+  chmodSync(join(folder, 'data/encryption.key'), 0o644);
+  const copy = join(other.folder, 'apart.key');
+  succeeded(await run(['backup', 'next', '--encryption-key', copy]));
+  assert.equal(modeOf('apart.key'), 0o600);
+  chmodSync(copy, 0o644);
+  succeeded(await other.run(['restore', join(folder, 'next'), '--encryption-key', copy]));
+  assert.equal(modeOf('data/encryption.key'), 0o600);
 });
 
 test('a backup is complete also where its time cannot be noted in the store, as on a full disk', async (context) => {
