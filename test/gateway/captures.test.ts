@@ -55,8 +55,10 @@ function answer(call: UpstreamCall, response: Parameters<typeof answerJson>[0]):
     answerJson(response, { error: { message } }, 400, { 'x-account': CANARIES.header });
   } else if (asked.includes('busy')) answerJson(response, { error: { message: 'Busy.' } }, 503);
   else if (asked.includes('much')) answerJson(response, { ...whole, padding: 'p'.repeat(600_000) });
-  else if (asked.includes('echo')) answerJson(response, { ...whole, echo: call.headers });
-  else if (asked.includes('stay')) {
+  else if (asked.includes('echo')) {
+    const { authorization = '' } = call.headers;
+    answerJson(response, { ...whole, echo: call.headers }, 200, { 'x-request-id': `of ${authorization}` });
+  } else if (asked.includes('stay')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(head);
     return permits.take().then(() => void response.end(text('lo') + tail));
@@ -265,6 +267,7 @@ test('a credential that an upstream repeats is replaced', async () => {
   const capture = await captureOf(operator, await ask(operator, { model: 'up-chat/m', text: 'echo' }));
   assert.match(capture.upstream[0].response.body.text, /"authorization":"\*+"/);
   assert.match(capture.upstream[0].response.body.text, /"x-team":"\*+"/);
+  assert.match(capture.upstream[0].response.headers['x-request-id'], /^of \*+$/);
 });
 
 test('other operations are seen, too', async () => {

@@ -206,7 +206,7 @@ export class Capture implements CallWatcher {
       request: {
         method: request.method,
         url: isForOperators ? redactUrl(request.url) : null,
-        headers: redactHeaders(request.headers, plainHeaders),
+        headers: redactHeaders(request.headers, { plain: plainHeaders }),
         body: captureBody(body, contentType(request.headers), secrets),
       },
       response: response ? encodeResponse(response, secrets, isForOperators || !hasFailed(attempt, response)) : null,
@@ -226,9 +226,9 @@ function encodeResponse(
   return {
     status,
     head_ms: ms,
-    headers: redactHeaders(headers),
+    headers: redactHeaders(headers, { secrets }),
     body: isShown ? captureBody(body, contentType(headers), secrets) : null,
-    ...(trailers && { trailers: redactHeaders(trailers) }),
+    ...(trailers && { trailers: redactHeaders(trailers, { secrets }) }),
   };
 }
 

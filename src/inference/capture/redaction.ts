@@ -45,14 +45,26 @@ const SHOWN_PARAMETERS = new Set(['alt', 'api-version', 'beta']);
 
 type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
 
-/** `plain` are the headers before the authorization; headers that the authorization set are not shown. */
-export function redactHeaders(headers: HeaderValues, plain: HeaderValues = headers): Record<string, string> {
+/**
+ * `plain` are the headers before the authorization; headers that the authorization set are not shown. `secrets` are masked in
+ * those that are.
+ */
+export function redactHeaders(
+  headers: HeaderValues,
+  { plain = headers, secrets = [] }: { plain?: HeaderValues; secrets?: readonly Buffer[] } = {},
+): Record<string, string> {
   const entries = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined
       ? []
-      : [[name.toLowerCase(), isShown(name) && plain[name] === value ? String(value) : REPLACED]],
+      : [[name.toLowerCase(), isShown(name) && plain[name] === value ? masked(String(value), secrets) : REPLACED]],
   );
   return Object.fromEntries(entries);
+}
+
+function masked(text: string, secrets: readonly Buffer[]): string {
+  const bytes = Buffer.from(text);
+  maskSecrets(bytes, secrets);
+  return bytes.toString();
 }
 
 function isShown(name: string): boolean {
