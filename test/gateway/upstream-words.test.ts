@@ -19,6 +19,8 @@ import {
 } from './harness.ts';
 
 const PROVIDERS: Record<ProtocolId, string> = { chat: 'a', messages: 'b', generate: 'c' };
+/** A key without a form by which it could be known. */
+const PLAIN_KEY = '7d0a4be91c5f4c6e8a2b3d4f5e6a7b8c';
 const IDS = Object.keys(PROVIDERS) as ProtocolId[];
 
 let upstream: TestUpstream;
@@ -31,9 +33,9 @@ before(async () => {
   const models = `[${[...Array(200).keys()].map((index) => `{ id: m${index} }`).join(', ')}]`;
   gateway = await startTestGateway(`
 providers:
-  a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: ${models} }
-  b: { type: anthropic, base_url: "${upstream.url}", api_key: k, models: ${models} }
-  c: { type: google, base_url: "${upstream.url}", api_key: k, models: ${models} }
+  a: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: ${PLAIN_KEY}, models: ${models} }
+  b: { type: anthropic, base_url: "${upstream.url}", api_key: ${PLAIN_KEY}, models: ${models} }
+  c: { type: google, base_url: "${upstream.url}", api_key: ${PLAIN_KEY}, models: ${models} }
 `);
 });
 
@@ -223,4 +225,26 @@ describe('translated answers have ids of their own', () => {
       assert.equal(seen.size, 3, target);
     }
   });
+});
+
+describe('the credential in the words of an upstream does not reach the client', () => {
+  const message = `The key ${PLAIN_KEY} may not use this.`;
+  const error = { type: 'invalid_request_error', status: 'INVALID_ARGUMENT', message };
+  for (const client of IDS) {
+    for (const target of IDS) {
+      test(`${client} from ${target}`, async () => {
+        answer = (_, response) => answerJson(response, { type: 'error', error }, 400);
+        const refused = await told(client, target);
+        assert.equal(refused.response.status, 400);
+        assert.match(refused.text, /The key \*{32} may not use this\./);
+
+        const { head, text } = WIRES[target];
+        const data = JSON.stringify({ type: 'error', error });
+        answer = (_, response) => answerEvents(response, `${head}${text('lo')}event: error\ndata: ${data}\n\n`);
+        const broken = await told(client, target, true);
+        assert.match(broken.text, /The key \*{32} may not use this\./);
+        assert.ok(![refused.text, broken.text].join().includes(PLAIN_KEY));
+      });
+    }
+  }
 });

@@ -1,12 +1,15 @@
-/** Redaction of captures: credentials are replaced by name, by place and by value. */
+/** Redaction of captures, and of errors of upstreams: credentials are replaced by name, by place and by value. */
 
 import type { CredentialValue } from '../../core/credential.ts';
+import { GatewayError } from '../../core/errors.ts';
 
 /** Takes the place of a value that is not shown. */
 const REPLACED = '***';
 const MASK = '*'.charCodeAt(0);
 /** Shorter values occur in any text. */
 const MIN_SECRET_CHARACTERS = 6;
+/** Shorter credentials, such as `ollama`, are words that errors have. */
+const MIN_KEY_CHARACTERS = 16;
 /** Length from which the rest of a cut secret is masked; fewer bytes reveal nothing. */
 const MIN_CUT_BYTES = 4;
 
@@ -150,4 +153,16 @@ export function maskCutSecret(bytes: Buffer, secrets: readonly Buffer[]): void {
       break;
     }
   }
+}
+
+/** The error without the credential, which may have no form by which `redact` knows a key. */
+export function withoutCredential(error: GatewayError, credential: CredentialValue): GatewayError {
+  const { code, message, upstreamResponse, cause } = error;
+  const secrets = secretsOf(textsOfCredential(credential).filter(({ length }) => length >= MIN_KEY_CHARACTERS));
+  const bytes = Buffer.from(message);
+  maskSecrets(bytes, secrets);
+  maskCutSecret(bytes, secrets);
+  const isInBody = secrets.some((secret) => upstreamResponse?.body.includes(secret));
+  if (!isInBody && bytes.equals(Buffer.from(message))) return error;
+  return new GatewayError(code, bytes.toString(), { ...error, cause, upstreamResponse: undefined });
 }

@@ -6,6 +6,7 @@
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { framerFor } from '../../transport/framing/index.ts';
 import type { UpstreamExchange, UpstreamReceiver } from '../../transport/upstream-client.ts';
+import { withoutCredential } from '../capture/redaction.ts';
 import { handlerOf } from '../operations/index.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
 import type { BodyReader } from './ending.ts';
@@ -77,7 +78,7 @@ class AttemptResponder implements Responder {
   }
 
   fail(error: GatewayError): void {
-    if (this.#body) this.#body.fail(error);
+    if (this.#body) this.#body.fail(this.#shown(error));
     else this.#failOutsideOfBody(error);
   }
 
@@ -102,9 +103,14 @@ class AttemptResponder implements Responder {
     );
   }
 
-  #failOutsideOfBody(error: GatewayError): void {
+  #failOutsideOfBody(thrown: GatewayError): void {
+    const error = this.#shown(thrown);
     if (this.#stream) this.#stream.fail(error);
     else this.#context.reject(error, generatedUsage({ bytes: NO_BYTES }, this.#context));
+  }
+
+  #shown(error: GatewayError): GatewayError {
+    return withoutCredential(error, this.#context.endpoint.credential.value);
   }
 
   #abort(error: unknown): void {
