@@ -1,5 +1,13 @@
 /** Credential values: API keys, key pairs and access tokens that authenticate at an upstream. */
 
+const MASK = '*'.charCodeAt(0);
+/** Shorter values occur in any text. */
+const MIN_SECRET_CHARACTERS = 6;
+/** Shorter credentials, such as `ollama`, are words that errors have. */
+const MIN_KEY_CHARACTERS = 16;
+/** Length from which the rest of a cut secret is masked; fewer bytes reveal nothing. */
+const MIN_CUT_BYTES = 4;
+
 export type CredentialValue =
   | SentCredential
   | { readonly type: 'token'; readonly source: TokenSource }
@@ -61,4 +69,61 @@ export const NO_CREDENTIAL: CredentialValue = { type: 'none' };
 
 export function keyCredential(key: string): CredentialValue {
   return { type: 'key', key };
+}
+
+/** A token is in the headers that its authorization has set. */
+export function textsOfCredential(value: CredentialValue): string[] {
+  switch (value.type) {
+    case 'key':
+      return [value.key];
+    case 'key-pair':
+      return [value.id, value.secret, value.sessionToken ?? ''];
+    case 'headers':
+      return Object.values(value.headers);
+    default:
+      return [];
+  }
+}
+
+/** Texts in which the values of headers can occur: as they are, without their scheme, and escaped. */
+export function secretsOf(values: readonly string[]): Buffer[] {
+  const texts = new Set<string>();
+  for (const value of values) {
+    const bare = value.slice(value.indexOf(' ') + 1);
+    for (const text of [value, bare]) {
+      for (const form of [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]) {
+        if (form.length >= MIN_SECRET_CHARACTERS) texts.add(form);
+      }
+    }
+  }
+  return [...texts].toSorted((one, other) => other.length - one.length).map((text) => Buffer.from(text));
+}
+
+/** Overwrites each secret, in place, so that offsets stay as they are. */
+export function maskSecrets(bytes: Buffer, secrets: readonly Buffer[]): void {
+  for (const secret of secrets) {
+    for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, at + secret.length)) {
+      bytes.fill(MASK, at, at + secret.length);
+    }
+  }
+}
+
+/** Overwrites the beginning of a secret at the end of bytes that were cut. */
+export function maskCutSecret(bytes: Buffer, secrets: readonly Buffer[]): void {
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length - 1, bytes.length); length >= MIN_CUT_BYTES; length--) {
+      if (!bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) continue;
+      bytes.fill(MASK, bytes.length - length);
+      break;
+    }
+  }
+}
+
+/** Words of an upstream without the key that it was asked with, whatever its form. */
+export function withoutKey(text: string, credential: CredentialValue): string {
+  const secrets = secretsOf(textsOfCredential(credential).filter(({ length }) => length >= MIN_KEY_CHARACTERS));
+  const bytes = Buffer.from(text);
+  maskSecrets(bytes, secrets);
+  maskCutSecret(bytes, secrets);
+  return bytes.toString();
 }

@@ -1,10 +1,11 @@
 /** Settlement: terminal status, cost and webhook of a task as one change. */
 
+import { NO_CREDENTIAL, withoutKey } from '../core/credential.ts';
 import type { TaskErrorCode, VideoCharge, VideoFailure } from '../core/video.ts';
 import type { TaskAsset, TerminalStatus, VideoTask } from '../records/video-task.ts';
 import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 import { newDelivery } from '../webhooks/envelope.ts';
-import { laneOf, type VideoContext } from './context.ts';
+import { laneOf, targetOf, type VideoContext } from './context.ts';
 import { costOfCompleted, costWithoutVideo, ledgerEntry, type TaskCost } from './task-cost.ts';
 import { encodeTask } from './task-object.ts';
 
@@ -18,7 +19,8 @@ export type TaskEnding =
       reconcileCost?: boolean;
     };
 
-export function settle(context: VideoContext, { task, attempt }: LoadedVideo, ending: TaskEnding): VideoChange {
+export function settle(context: VideoContext, { task, attempt }: LoadedVideo, given: TaskEnding): VideoChange {
+  const ending = withoutKeyOf(context, attempt, given);
   const now = context.clock.now();
   const taskCost =
     ending.status === 'completed'
@@ -48,6 +50,13 @@ export function settle(context: VideoContext, { task, attempt }: LoadedVideo, en
       ...(needsReconciliation && { reconciliation: costReconciliationJob(task, laneOf(attempt), now) }),
     },
   };
+}
+
+/** The provider may name the key that it was asked with. */
+function withoutKeyOf(context: VideoContext, attempt: LoadedVideo['attempt'], ending: TaskEnding): TaskEnding {
+  if (ending.status === 'completed') return ending;
+  const { value } = targetOf(context, attempt)?.credential ?? { value: NO_CREDENTIAL };
+  return { ...ending, error: { ...ending.error, message: withoutKey(ending.error.message, value) } };
 }
 
 function mayHaveCost(state: LoadedVideo['attempt']['state']): boolean {

@@ -402,6 +402,15 @@ test('403 for what was asked fails the task, and leaves the other keys alone', a
   assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['rejected']);
 });
 
+test('the key that a provider names is not in the error of a task', async (context) => {
+  const key = '7d0a4be91c5f4c6e8a2b3d4f5e6a7b8c';
+  const rig = await createRig(context, { video: openrouterVideos, keys: [key] });
+  const error = { code: 400, message: `The key ${key} may not use this.` };
+  rig.upstream.onSubmit = () => ({ status: 400, json: { error } });
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.error?.message, `The key ${'*'.repeat(32)} may not use this.`);
+});
+
 test('with all credentials rate limited, the task waits for Retry-After', async (context) => {
   const rig = await createRig(context, { keys: ['one', 'two'] });
   rig.upstream.onSubmit = (take) =>

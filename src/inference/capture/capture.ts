@@ -3,6 +3,7 @@
  * when the client's response ends; it cannot be read before.
  */
 
+import { secretsOf, textsOfCredential } from '../../core/credential.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
 import type { Attempt } from '../../routing/attempt.ts';
 import type { CallWatcher, WatchedSending } from '../../routing/call-watcher.ts';
@@ -10,7 +11,7 @@ import type { Trailers } from '../../transport/transport.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { type CapturedBody, captureBody } from './captured-body.ts';
 import { type ByteAllowance, MAX_BODY_BYTES, RecordedBytes } from './recorded-bytes.ts';
-import { hiddenValues, redactHeaders, redactTarget, redactUrl, secretsOf, textsOfCredential } from './redaction.ts';
+import { hiddenValues, redactHeaders, redactTarget, redactUrl } from './redaction.ts';
 
 /** Most bytes of all bodies. */
 export const MAX_CAPTURE_BYTES = 4 * MAX_BODY_BYTES;

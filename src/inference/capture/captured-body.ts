@@ -1,9 +1,9 @@
 /** Captured body: recorded bytes without their secrets, as text or as frames with their times. */
 
+import { maskCutSecret, maskSecrets } from '../../core/credential.ts';
 import { createFramer, type Framer } from '../../core/sse.ts';
 import { framerFor } from '../../transport/framing/index.ts';
 import type { RecordedBytes, RecordedPiece } from './recorded-bytes.ts';
-import { maskCutSecret, maskSecrets } from './redaction.ts';
 
 export interface CapturedBody {
   /** Size of the whole body in bytes. */

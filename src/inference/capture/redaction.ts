@@ -1,18 +1,10 @@
 /** Redaction of captures, and of errors of upstreams: credentials are replaced by name, by place and by value. */
 
-import type { CredentialValue } from '../../core/credential.ts';
+import { type CredentialValue, maskSecrets, withoutKey } from '../../core/credential.ts';
 import { GatewayError } from '../../core/errors.ts';
 
 /** Takes the place of a value that is not shown. */
 const REPLACED = '***';
-const MASK = '*'.charCodeAt(0);
-/** Shorter values occur in any text. */
-const MIN_SECRET_CHARACTERS = 6;
-/** Shorter credentials, such as `ollama`, are words that errors have. */
-const MIN_KEY_CHARACTERS = 16;
-/** Length from which the rest of a cut secret is masked; fewer bytes reveal nothing. */
-const MIN_CUT_BYTES = 4;
-
 /** Headers whose values are shown; an unknown header can hold a credential. */
 const SHOWN = new Set([
   'accept',
@@ -97,20 +89,6 @@ export function redactTarget(target: string): string {
   return `${target.slice(0, mark)}?${query.join('&')}`;
 }
 
-/** Texts in which the values of headers can occur: as they are, without their scheme, and escaped. */
-export function secretsOf(values: readonly string[]): Buffer[] {
-  const texts = new Set<string>();
-  for (const value of values) {
-    const bare = value.slice(value.indexOf(' ') + 1);
-    for (const text of [value, bare]) {
-      for (const form of [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]) {
-        if (form.length >= MIN_SECRET_CHARACTERS) texts.add(form);
-      }
-    }
-  }
-  return [...texts].toSorted((one, other) => other.length - one.length).map((text) => Buffer.from(text));
-}
-
 /** Values of the headers of a request to an upstream that are not shown, or that its authorization has set. */
 export function hiddenValues(
   headers: Readonly<Record<string, string>>,
@@ -121,48 +99,11 @@ export function hiddenValues(
     .map(([, value]) => value);
 }
 
-/** A token is in the headers that its authorization has set. */
-export function textsOfCredential(value: CredentialValue): string[] {
-  switch (value.type) {
-    case 'key':
-      return [value.key];
-    case 'key-pair':
-      return [value.id, value.secret, value.sessionToken ?? ''];
-    case 'headers':
-      return Object.values(value.headers);
-    default:
-      return [];
-  }
-}
-
-/** Overwrites each secret, in place, so that offsets stay as they are. */
-export function maskSecrets(bytes: Buffer, secrets: readonly Buffer[]): void {
-  for (const secret of secrets) {
-    for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, at + secret.length)) {
-      bytes.fill(MASK, at, at + secret.length);
-    }
-  }
-}
-
-/** Overwrites the beginning of a secret at the end of bytes that were cut. */
-export function maskCutSecret(bytes: Buffer, secrets: readonly Buffer[]): void {
-  for (const secret of secrets) {
-    for (let length = Math.min(secret.length - 1, bytes.length); length >= MIN_CUT_BYTES; length--) {
-      if (!bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) continue;
-      bytes.fill(MASK, bytes.length - length);
-      break;
-    }
-  }
-}
-
 /** The error without the credential, which may have no form by which `redact` knows a key. */
 export function withoutCredential(error: GatewayError, credential: CredentialValue): GatewayError {
   const { code, message, upstreamResponse, cause } = error;
-  const secrets = secretsOf(textsOfCredential(credential).filter(({ length }) => length >= MIN_KEY_CHARACTERS));
-  const bytes = Buffer.from(message);
-  maskSecrets(bytes, secrets);
-  maskCutSecret(bytes, secrets);
-  const isInBody = secrets.some((secret) => upstreamResponse?.body.includes(secret));
-  if (!isInBody && bytes.equals(Buffer.from(message))) return error;
-  return new GatewayError(code, bytes.toString(), { ...error, cause, upstreamResponse: undefined });
+  const clean = withoutKey(message, credential);
+  const body = upstreamResponse?.body.toString() ?? '';
+  if (clean === message && withoutKey(body, credential) === body) return error;
+  return new GatewayError(code, clean, { ...error, cause, upstreamResponse: undefined });
 }
