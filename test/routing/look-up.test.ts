@@ -14,6 +14,7 @@ import { createProviderSlugs } from '../../src/routing/slugs.ts';
 const [FEW, MANY] = [100, 10_000];
 /** Of times: that of a search through all of them would be a hundred. */
 const MOST_GROWTH = 10;
+const MEASUREMENTS = 3;
 /** Time of the processor for which look-ups are counted: the system counts it in steps of up to four milliseconds. */
 const MEASURED_US = 50_000;
 /** A look-up of fewer microseconds counts as one of so many. */
@@ -60,8 +61,14 @@ async function lookUp(models: ModelDirectory, text: string): Promise<void> {
   }
 }
 
-/** Microseconds of the processor for a look-up of a name. */
+/** Microseconds of the processor for a look-up of a name: the least of some measurements, since others have collections in them. */
 async function timeOf(models: ModelDirectory, name: string): Promise<number> {
+  const times: number[] = [];
+  for (let count = 0; count < MEASUREMENTS; count++) times.push(await measure(models, name));
+  return Math.min(...times);
+}
+
+async function measure(models: ModelDirectory, name: string): Promise<number> {
   const start = process.threadCpuUsage();
   for (let lookUps = LOOK_UPS; ; lookUps += LOOK_UPS) {
     for (let count = 0; count < LOOK_UPS; count++) await lookUp(models, name);
