@@ -7,6 +7,8 @@ const MIN_SECRET_CHARACTERS = 6;
 const MIN_KEY_CHARACTERS = 16;
 /** Length from which the rest of a cut secret is masked; fewer bytes reveal nothing. */
 const MIN_CUT_BYTES = 4;
+/** The same for the beginning of a key in an error: fewer characters are in words of any end. */
+const MIN_CUT_KEY_BYTES = 8;
 
 export type CredentialValue =
   | SentCredential
@@ -99,31 +101,50 @@ export function secretsOf(values: readonly string[]): Buffer[] {
   return [...texts].toSorted((one, other) => other.length - one.length).map((text) => Buffer.from(text));
 }
 
-/** Overwrites each secret, in place, so that offsets stay as they are. */
-export function maskSecrets(bytes: Buffer, secrets: readonly Buffer[]): void {
+/** Overwrites each secret, in place, so that offsets stay as they are. Returns whether there was one. */
+export function maskSecrets(bytes: Buffer, secrets: readonly Buffer[]): boolean {
+  let hasMasked = false;
   for (const secret of secrets) {
     for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, at + secret.length)) {
       bytes.fill(MASK, at, at + secret.length);
+      hasMasked = true;
     }
   }
+  return hasMasked;
 }
 
-/** Overwrites the beginning of a secret at the end of bytes that were cut. */
-export function maskCutSecret(bytes: Buffer, secrets: readonly Buffer[]): void {
+/** Overwrites the beginning of a secret, of so many bytes at least, at the end of bytes that were cut. Returns whether there was one. */
+export function maskCutSecret(bytes: Buffer, secrets: readonly Buffer[], minBytes = MIN_CUT_BYTES): boolean {
+  let hasMasked = false;
   for (const secret of secrets) {
-    for (let length = Math.min(secret.length - 1, bytes.length); length >= MIN_CUT_BYTES; length--) {
+    for (let length = Math.min(secret.length - 1, bytes.length); length >= minBytes; length--) {
       if (!bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) continue;
       bytes.fill(MASK, bytes.length - length);
+      hasMasked = true;
       break;
     }
   }
+  return hasMasked;
 }
 
-/** Words of an upstream without the key that it was asked with, whatever its form. */
+/**
+ * Words of an upstream without the key that it was asked with, whatever its form, also where they were cut within it. Tokens, which
+ * end soon, are not looked for.
+ */
 export function withoutKey(text: string, credential: CredentialValue): string {
-  const secrets = secretsOf(textsOfCredential(credential).filter(({ length }) => length >= MIN_KEY_CHARACTERS));
+  const secrets = secretsOf(keysOf(credential));
   const bytes = Buffer.from(text);
-  maskSecrets(bytes, secrets);
-  maskCutSecret(bytes, secrets);
-  return bytes.toString();
+  const hasWhole = maskSecrets(bytes, secrets);
+  const hasCut = maskCutSecret(bytes, secrets, MIN_CUT_KEY_BYTES);
+  return hasWhole || hasCut ? bytes.toString() : text;
+}
+
+/** Whether a body of an upstream has the key that it was asked with, in any form. */
+export function hasKey(body: Buffer, credential: CredentialValue): boolean {
+  return secretsOf(keysOf(credential)).some((secret) => body.includes(secret));
+}
+
+/** Keys that are told from the words of a text. */
+export function keysOf(credential: CredentialValue): string[] {
+  return textsOfCredential(credential).filter(({ length }) => length >= MIN_KEY_CHARACTERS);
 }

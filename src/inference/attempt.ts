@@ -17,6 +17,7 @@ import { encodeResponseHeaders } from '../routing/traced-headers.ts';
 import type { Deadline, DeadlineTimer } from '../transport/deadlines.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import type { Consumption, ServingEndpoint, UsageMeter } from '../usage/meter.ts';
+import { withoutCredential } from './capture/redaction.ts';
 import { servedBy } from './outcome.ts';
 import type { Prepare } from './request/plan.ts';
 import type { Plan } from './request/planned-request.ts';
@@ -213,7 +214,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.refusedUsage = usage;
     this.#settle();
     this.share.close();
-    this.#outcome.reject(error);
+    this.#outcome.reject(withoutCredential(error, this.endpoint.credential.value));
   }
 
   /** Called for each request that is sent, also for later rounds, and for a new connection in place of a kept one. */

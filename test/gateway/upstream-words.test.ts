@@ -248,3 +248,47 @@ describe('the credential in the words of an upstream does not reach the client',
     }
   }
 });
+
+describe('the key that an upstream repeats', () => {
+  async function refusedWith(error: Json, { status = 400, ...more }: { status?: number; [member: string]: Json } = {}) {
+    answer = (_, response) => answerJson(response, { error, ...more }, status);
+    const { response, text } = await told('chat', 'chat');
+    assert.equal(response.status, 400, text);
+    return text;
+  }
+
+  test('is not in the name of a parameter', async () => {
+    const text = await refusedWith({ message: 'No such thing.', param: `a.${PLAIN_KEY}` });
+    assert.ok(text.includes('No such thing.') && !text.includes(PLAIN_KEY), text);
+  });
+
+  test('is not in an error within a large answer, which is parsed in slices', async () => {
+    const pad = Array.from({ length: 12_000 }, (_, index) => index);
+    const text = await refusedWith({ message: `The key ${PLAIN_KEY} is none.`, code: 400 }, { status: 200, pad });
+    assert.ok(!text.includes(PLAIN_KEY), text);
+    assert.match(text, /The key \*{32} is none\./);
+  });
+
+  test('is not in the end of a message that was cut', async () => {
+    const text = await refusedWith({ message: `${'x'.repeat(990)}${PLAIN_KEY}` });
+    assert.match(text, /x\*+"/);
+  });
+
+  test('is not in the id of a request, which is passed on otherwise', async () => {
+    for (const [id, shown] of [
+      [`req-${PLAIN_KEY}`, null],
+      ['req-1', 'req-1'],
+    ] as const) {
+      answer = (_, response) => answerJson(response, WIRES.chat.whole, 200, { 'x-request-id': id });
+      const { response } = await told('chat', 'chat');
+      assert.equal(response.headers.get('x-polygate-upstream-request-id'), shown);
+    }
+  });
+
+  test('other errors are relayed as they came', async () => {
+    for (const message of [`${'x'.repeat(999)}😀 tail`, `It ends like ${PLAIN_KEY.slice(0, 4)}`]) {
+      const error = { message, code: 'bad', detail: { more: 1 } };
+      assert.deepEqual(JSON.parse(await refusedWith(error)).error, error);
+    }
+  });
+});

@@ -1,6 +1,6 @@
 /** Redaction of captures, and of errors of upstreams: credentials are replaced by name, by place and by value. */
 
-import { type CredentialValue, maskSecrets, withoutKey } from '../../core/credential.ts';
+import { type CredentialValue, hasKey, maskSecrets, withoutKey } from '../../core/credential.ts';
 import { GatewayError } from '../../core/errors.ts';
 
 /** Takes the place of a value that is not shown. */
@@ -99,11 +99,12 @@ export function hiddenValues(
     .map(([, value]) => value);
 }
 
-/** The error without the credential, which may have no form by which `redact` knows a key. */
+/** The error without the key that the upstream was asked with, which may have no form by which `redact` knows one. */
 export function withoutCredential(error: GatewayError, credential: CredentialValue): GatewayError {
-  const { code, message, upstreamResponse, cause } = error;
+  const { code, message, param, upstreamResponse, cause } = error;
   const clean = withoutKey(message, credential);
-  const body = upstreamResponse?.body.toString() ?? '';
-  if (clean === message && withoutKey(body, credential) === body) return error;
-  return new GatewayError(code, clean, { ...error, cause, upstreamResponse: undefined });
+  const cleanParam = param === undefined ? undefined : withoutKey(param, credential);
+  const isInBody = upstreamResponse !== undefined && hasKey(upstreamResponse.body, credential);
+  if (clean === message && cleanParam === param && !isInBody) return error;
+  return new GatewayError(code, clean, { ...error, param: cleanParam, cause, upstreamResponse: undefined });
 }

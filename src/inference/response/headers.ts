@@ -1,6 +1,7 @@
 /** Response headers and trailers: endpoint, dropped parameters, unshown content and cost. */
 
 import type { OpenPart } from '../../core/chat.ts';
+import { keysOf } from '../../core/credential.ts';
 import { decimalOf } from '../../core/money.ts';
 import { isPriced } from '../../core/prices.ts';
 import type { Consumption } from '../../usage/meter.ts';
@@ -25,7 +26,9 @@ export function responseHeaders(
   if (planned.dropped.length > 0) Object.assign(headers, droppedHeader(planned.dropped));
   Object.assign(headers, context.routingHeaders());
   const requestId = upstream['x-request-id'] ?? upstream['request-id'];
-  if (requestId && VISIBLE.test(requestId)) headers['x-polygate-upstream-request-id'] = requestId;
+  const isShown =
+    requestId && VISIBLE.test(requestId) && !keysOf(endpoint.credential.value).some((key) => requestId.includes(key));
+  if (isShown) headers['x-polygate-upstream-request-id'] = requestId;
   return headers;
 }
 

@@ -6,7 +6,6 @@
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { framerFor } from '../../transport/framing/index.ts';
 import type { UpstreamExchange, UpstreamReceiver } from '../../transport/upstream-client.ts';
-import { withoutCredential } from '../capture/redaction.ts';
 import { handlerOf } from '../operations/index.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
 import type { BodyReader } from './ending.ts';
@@ -78,7 +77,7 @@ class AttemptResponder implements Responder {
   }
 
   fail(error: GatewayError): void {
-    if (this.#body) this.#body.fail(this.#shown(error));
+    if (this.#body) this.#body.fail(error);
     else this.#failOutsideOfBody(error);
   }
 
@@ -103,14 +102,9 @@ class AttemptResponder implements Responder {
     );
   }
 
-  #failOutsideOfBody(thrown: GatewayError): void {
-    const error = this.#shown(thrown);
+  #failOutsideOfBody(error: GatewayError): void {
     if (this.#stream) this.#stream.fail(error);
     else this.#context.reject(error, generatedUsage({ bytes: NO_BYTES }, this.#context));
-  }
-
-  #shown(error: GatewayError): GatewayError {
-    return withoutCredential(error, this.#context.endpoint.credential.value);
   }
 
   #abort(error: unknown): void {

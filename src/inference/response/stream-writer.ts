@@ -4,6 +4,7 @@ import type { Usage } from '../../core/chat.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Framer } from '../../core/sse.ts';
 import type { Deadline } from '../../transport/deadlines.ts';
+import { withoutCredential } from '../capture/redaction.ts';
 import type { AttemptResult, ResponseContext, UpstreamHeaders } from './context.ts';
 import { joined, type Output, type StreamConverter } from './converter.ts';
 import { createStreamConverter } from './create-stream-converter.ts';
@@ -95,8 +96,9 @@ export class StreamWriter implements BodyReader {
     this.#finish({ status: 'complete', usage: converter.usage() ?? converter.partialUsage() }, converter.last());
   }
 
-  fail(error: GatewayError): void {
-    const { call, options } = this.#context;
+  fail(failure: GatewayError): void {
+    const { call, endpoint, options } = this.#context;
+    const error = withoutCredential(failure, endpoint.credential.value);
     const converter = this.#converter;
     const isWhole = converter.complete() && !this.#isRefused;
     const last = this.#isOver ? undefined : isWhole ? this.#errorOfEnd() : error;

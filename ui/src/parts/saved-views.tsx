@@ -31,7 +31,8 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
     // Another browser may have taken the name since the list came.
     onError: () => void asked.refetch(),
   });
-  const isTaken = saving.error instanceof ApiError && saving.error.code === NAME_TAKEN;
+  const isTaken =
+    saving.error instanceof ApiError && saving.error.code === NAME_TAKEN && saving.variables?.name === name.trim();
   const removing = useMutation({ mutationFn: remove });
   const error = removing.error ?? saving.error;
 
