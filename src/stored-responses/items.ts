@@ -39,22 +39,25 @@ export function createItemSearch(
     if (wanted.length > maxChainItems) return 'too-long';
     const rows = [...new Set(wanted.flatMap((id) => UNNAMED_ITEM_ID.exec(id)?.[1] ?? []))];
     const query = { owner, now: clock.now(), maxBytes: maxChainBytes };
-    const found = await readReserved(
-      (room) => store.call('findStoredItems', { ...query, ids: wanted, rows, room }),
-      reserve,
-      (items) => (items === 'too-long' ? 0 : wholeBytesOf(items.responses)),
-    );
-    if (found === 'too-long') return found;
-    const located = await locate(wanted, found, createContentReader(owner, found.parts, cipher));
+    const read = await readWhole(reserve, async (more) => {
+      const found = await readReserved(
+        (room) => store.call('findStoredItems', { ...query, ids: wanted, rows, room }),
+        more,
+        (items) => (items === 'too-long' ? 0 : wholeBytesOf(items.responses)),
+      );
+      return found === 'too-long' ? found : locate(wanted, found, createContentReader(owner, found.parts, cipher));
+    });
+    if (read === 'too-long') return read;
+    const located = read ?? new Map<string, LocatedItem>();
     const missing = wanted.filter((id) => !located.has(id));
     if (missing.length === 0) return located;
     const others = await readWhole(reserve, async (more) => {
-      const read = await readReserved(
+      const items = await readReserved(
         (room) => store.call('findConversationItems', { ...query, ids: missing, room }),
         more,
-        (items) => (items === 'too-long' ? 0 : wholeBytesOf(items.items)),
+        (result) => (result === 'too-long' ? 0 : wholeBytesOf(result.items)),
       );
-      return read === 'too-long' ? read : decodeItems(owner, read, cipher);
+      return items === 'too-long' ? items : decodeItems(owner, items, cipher);
     });
     if (!others) throw changingConversation();
     if (others === 'too-long') return others;
@@ -63,13 +66,14 @@ export function createItemSearch(
   };
 }
 
+/** Undefined if a part was deleted meanwhile. */
 async function locate(
   ids: readonly string[],
   { items, responses }: FoundItems,
   reader: ContentReader,
-): Promise<Map<string, LocatedItem>> {
+): Promise<Map<string, LocatedItem> | undefined> {
   const byRow = new Map(responses.map((response) => [response.row, response]));
-  const contents = new Map<string, StoredContent | undefined>();
+  const contents = new Map<string, StoredContent>();
   const located = new Map<string, LocatedItem>();
   const named = new Map(items.map((item) => [item.id, item]));
   for (const id of ids) {
@@ -80,9 +84,10 @@ async function locate(
     const { provider, credential } = response;
     if (!response.content && credential !== undefined) located.set(id, { provider, credential });
     if (!response.content) continue;
-    if (!contents.has(response.row)) contents.set(response.row, await reader.read(response));
-    const content = contents.get(response.row);
-    const item = content && (name ? outputItem(content, name.position) : itemAt(content, Number.parseInt(index, 16)));
+    const content = contents.get(response.row) ?? (await reader.read(response));
+    if (!content) return undefined;
+    contents.set(response.row, content);
+    const item = name ? outputItem(content, name.position) : itemAt(content, Number.parseInt(index, 16));
     if (item !== undefined && !isReference(item)) located.set(id, { item, bytes: JSON.stringify(item).length });
   }
   return located;

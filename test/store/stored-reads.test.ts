@@ -18,6 +18,7 @@ import { writingTransaction } from '../../src/store/postgres/transaction.ts';
 import { addEvents } from '../../src/store/stored-rows.ts';
 import { encodeContent } from '../../src/stored-responses/content.ts';
 import { readTurn } from '../../src/stored-responses/conversation-turn.ts';
+import { createItemSearch, unnamedItemId } from '../../src/stored-responses/items.ts';
 import { createStoredResponses } from '../../src/stored-responses/service.ts';
 import { providePostgres } from './postgres-server.ts';
 
@@ -104,7 +105,7 @@ async function stage(context: TestContext) {
 }
 
 test('a response that ends while it is read is found, and so are its input items', async (context) => {
-  const { store, service, reader, readBeside, responseOf, held } = await stage(context);
+  const { store, service, stored, reader, readBeside, responseOf, held } = await stage(context);
   const input = [large('a')];
   const begun = await responseOf('in_progress', input);
   const ended = await responseOf('completed', input);
@@ -118,6 +119,12 @@ test('a response that ends while it is read is found, and so are its input items
   await store.call('putStoredResponse', begun);
   const items = await readBeside(() => service.inputItems(reader, 'resp_a', []), end);
   assert.equal(items?.length, 1);
+
+  await store.call('deleteStoredResponse', { owner: 'key-1', id: 'resp_a', now: Date.now() });
+  await store.call('putStoredResponse', begun);
+  const id = unnamedItemId('msg', ROW, 0);
+  const located = await readBeside(() => createItemSearch(stored, reader)([id]), end);
+  assert.ok(located !== 'too-long' && located?.has(id));
 });
 
 test('a response that is deleted while it is read is unknown', async (context) => {
