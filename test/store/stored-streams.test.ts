@@ -163,7 +163,8 @@ forEachStore((engine, openStore) => {
     assert.equal(begun().length, 1, 'half of the memory has room for one');
     assert.equal(reads, 1, 'nothing is read ahead');
     assert.ok(budget.held > 0 && budget.held < 1_800_000, String(budget.held));
-    await pause(2000);
+    while (begun().length < 2) await pause(10);
+    await pause(500);
     assert.deepEqual([begun().length, reads], [2, 2], 'one more goes on alone, so that none waits for ever');
     for (const { body } of readers) body.on('data', () => setImmediate(() => body.resume())).resume();
     for (const { body, texts } of readers) {
